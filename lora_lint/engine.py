@@ -1,0 +1,129 @@
+"""From a source to its findings: pre-filter, parse, recipe, rules, severities, suppressions.
+
+``analyse`` is the only door to the interpreter and the rules, so that they are imported only for files that need them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lora_lint import codes
+from lora_lint.config import Settings
+from lora_lint.findings import Finding, Position, Severity, Span
+from lora_lint.project import Project, find_root
+from lora_lint.source import Source, SourceError
+from lora_lint.suppressions import Suppressions
+from lora_lint.target import Target
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What the check of one file came to.
+
+    ``source`` is the text that ``findings`` refer to (``None`` when it could not be read), ``error`` why it could not be checked, ``suppressed``
+    what comments silenced, ``fixed`` what was cured, ``before`` the source before that, ``messages`` lines for the user (fixes taken back).
+    """
+
+    path: str
+    source: Source | None
+    findings: list[Finding] = field(default_factory=list)
+    suppressed: list[Finding] = field(default_factory=list)
+    error: SourceError | None = None
+    fixed: list[Finding] = field(default_factory=list)
+    before: Source | None = None
+    messages: list[str] = field(default_factory=list)
+
+
+def analyse(source: Source, target: Target, enabled: frozenset[str], project: Project | None) -> list[Finding]:
+    """What the rules say, suppressions not yet applied. Raises ``SourceError``."""
+    from lora_lint import libraries
+
+    if not any(trigger in source.data for trigger in libraries.triggers()):
+        return []
+    _ = source.module
+    from lora_lint import recipe, rules
+
+    return rules.run(recipe.build(source, project), target, enabled)
+
+
+def check_source(source: Source, settings: Settings, project: Project | None = None) -> FileResult:
+    """Check one source. Never raises for what stands in it: an error is in the result, and a finding of its own where it has a place."""
+    enabled = settings.for_file(Path(os.path.abspath(source.file)) if source.file else None)
+    try:
+        found = analyse(source, settings.target, enabled, project)
+        outcome = Suppressions(source).apply([finding for finding in found if finding.code in enabled], enabled)
+    except SourceError as error:
+        return FileResult(source.path, source, [syntax_finding(source.path, error, source)], error=error)
+    except RecursionError:
+        error = SourceError("nested too deeply to be analysed")
+        return FileResult(source.path, source, [syntax_finding(source.path, error, source)], error=error)
+    except Exception as problem:
+        if os.environ.get("LORA_LINT_RAISE"):  # for those who work on lora-lint itself
+            raise
+        error = SourceError(f"internal error, please report it: {type(problem).__name__}: {' '.join(str(problem).split())}")
+        return FileResult(source.path, source, error=error)
+    shown = [finding for finding in outcome.kept if finding.severity >= settings.severity]
+    return FileResult(source.path, source, shown, outcome.suppressed)
+
+
+def check_and_fix(source: Source, settings: Settings, project: Project | None, *, unsafe: bool) -> FileResult:
+    """Check one source and cure what can be cured, in memory; the result's ``source`` is the text after that."""
+    first = check_source(source, settings, project)
+    if first.error or not any(finding.fix for finding in first.findings):
+        return first
+    from lora_lint.fix import fix_text
+
+    def check(current: Source) -> list[Finding]:
+        current.file = source.file  # imports and per-file settings go by the place
+        result = first if current.data == source.data else check_source(current, settings, project)
+        if result.error:
+            raise result.error
+        return result.findings
+
+    done = fix_text(source, check, unsafe)
+    return FileResult(source.path, done.source_after, done.remaining, fixed=done.applied, before=source, messages=done.rolled_back)
+
+
+def check_file(path: Path, display: str, settings: Settings, projects: Projects, *, fix: bool = False, unsafe: bool = False) -> FileResult:
+    """Read and check one file, with fixes in memory if asked for."""
+    try:
+        source = Source.read(path, display)
+    except SourceError as error:
+        return unreadable(display, error)
+    project = projects.of(path)
+    return check_and_fix(source, settings, project, unsafe=unsafe) if fix else check_source(source, settings, project)
+
+
+def unreadable(display: str, error: SourceError) -> FileResult:
+    """The result for a file whose text could not be had; a finding only where the contents are at fault."""
+    findings = [] if error.message.startswith("cannot read") else [syntax_finding(display, error, None)]
+    return FileResult(display, None, findings, error=error)
+
+
+def syntax_finding(path: str, error: SourceError, source: Source | None) -> Finding:
+    """The finding for a file that cannot be decoded or parsed."""
+    start = error.position or Position(1, 1)
+    line = source.line(start.line) if source else ""
+    end = Position(start.line, start.column + (1 if start.column <= len(line) else 0))
+    name = codes.META[codes.SYNTAX_ERROR]
+    return Finding(codes.SYNTAX_ERROR, name, Severity.ERROR, error.message, path, Span(start, end), line_text=line)
+
+
+class Projects:
+    """The projects of a run, one for each root, so that modules are read once."""
+
+    def __init__(self, root_of: Callable[[Path], Path] = find_root) -> None:
+        self._root_of = root_of
+        self._folders: dict[Path, Project] = {}
+        self._roots: dict[Path, Project] = {}
+
+    def of(self, file: Path) -> Project:
+        """The project that a file belongs to."""
+        found = self._folders.get(file.parent)
+        if found is None:
+            root = self._root_of(file)
+            found = self._folders[file.parent] = self._roots.setdefault(root, Project(root))
+        return found

@@ -1,0 +1,31 @@
+"""Summaries of DeepSpeed: the engine owns the model, its device and its optimizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lora_lint.libraries.registry import function, harmless
+from lora_lint.recipe.values import ABSENT, NONE, Device, Obj, Seq, Value, unknown
+
+if TYPE_CHECKING:
+    from lora_lint.recipe.interpreter import Call
+
+harmless("deepspeed")
+
+
+@function("deepspeed.initialize")
+def _initialize(call: Call) -> Value:
+    m = call.m
+    model = call.get("model", 1)
+    for one in m.models_in(model):
+        m.event(one, "moved", call.node, device=Device("follows", "engine"), method="initialize", cast=False, part="", arguments=[])
+    given = call.get("optimizer", 2)
+    optimizer: Value = given if given is not ABSENT else Obj("optimizer", {}, call.site)
+    loader = Obj("loader", {"dataset": ABSENT, "collate": ABSENT}, call.site, info={"open": True, "prepared": False})
+    return Seq.of([model if model is not ABSENT else unknown("engine"), optimizer, loader, Obj("scheduler", {}, call.site)], "tuple")
+
+
+@function("deepspeed.init_inference")
+def _inference(call: Call) -> Value:
+    value = call.get("model", 0)
+    return value if value is not ABSENT else NONE

@@ -1,0 +1,31 @@
+"""Summaries of diffusers: pipelines, UNets and the parts that LoRA scripts train."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lora_lint.libraries.registry import function, harmless
+from lora_lint.libraries.transformers import load
+from lora_lint.recipe.values import Obj, Value, unknown
+
+if TYPE_CHECKING:
+    from lora_lint.recipe.interpreter import Call
+
+harmless("diffusers.optimization", "diffusers.training_utils", "diffusers.utils")
+
+
+@function("diffusers.*.from_pretrained")
+def _from_pretrained(call: Call) -> Value:
+    cls = call.name.split(".")[-2]
+    if cls.endswith(("Scheduler", "Processor")):
+        return unknown(cls)
+    if "Pipeline" in cls:
+        return unknown(f"{cls}.from_pretrained(…)")
+    model = load(call, "diffusers", cls)
+    model.life.kind = "diffusers"
+    return model
+
+
+@function("diffusers.get_scheduler", "transformers.get_scheduler", "transformers.get_*_schedule*")
+def _scheduler(call: Call) -> Value:
+    return Obj("scheduler", {}, call.site)

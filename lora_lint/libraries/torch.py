@@ -1,0 +1,952 @@
+"""Summaries of PyTorch: tensors, devices, grad modes, modules, parameters, optimizers, data loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from lora_lint.libraries.registry import ATTRIBUTES, METHODS, CONSTANTS, attribute, function, harmless, method
+from lora_lint.recipe.conditions import ALWAYS, Subject
+from lora_lint.recipe.events import Backward, Branch, ModelLife, OptimizerLife
+from lora_lint.recipe.machine import GradMode
+from lora_lint.recipe.values import (
+    ABSENT,
+    CPU,
+    FALSE,
+    NONE,
+    REST,
+    SOMEWHERE,
+    TRUE,
+    Bound,
+    Cls,
+    Const,
+    Cut,
+    Device,
+    Dict,
+    Func,
+    Inst,
+    Method,
+    Model,
+    Obj,
+    Phi,
+    Ref,
+    Seq,
+    Sym,
+    Tensor,
+    Value,
+    options,
+    unknown,
+    walk,
+)
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from lora_lint.recipe.interpreter import Call, Interpreter
+
+harmless(
+    "torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_", "torch.save", "torch.manual_seed", "torch.load", "torch.set_default_dtype",
+    "torch.distributed", "torch.cuda", "torch.backends", "torch.optim.lr_scheduler", "torch.profiler", "torch.onnx", "torch.utils.tensorboard",
+    "torch.numel", "torch.is_tensor", "torch.set_float32_matmul_precision",
+)  # fmt: skip
+WEIGHTLESS = frozenset(
+    "ReLU GELU SiLU Tanh Sigmoid Softmax LogSoftmax Dropout Dropout1d Dropout2d Identity Flatten Unflatten MaxPool2d AvgPool2d AdaptiveAvgPool2d "
+    "LeakyReLU ELU Softplus Mish Hardswish CosineSimilarity PairwiseDistance Upsample".split()
+)
+CONTAINERS = frozenset(("Sequential", "ModuleList", "ModuleDict", "ParameterList"))
+DATA_NAMES = ("input_ids", "pixel", "image", "img", "batch", "mask", "label", "token", "audio", "text", "ids", "input_values", "input_features", "video")
+
+
+# -------------------------------------------------------------------- devices
+def device_of(value: Value) -> Device:
+    """Where ``.to(value)`` puts something."""
+    found = [_plain_device(v) for _, v in options(value)]
+    cuda = next((d for d in found if d.kind == "cuda"), None)
+    if cuda is not None:
+        return Device("cuda", cuda.text, value) if len(found) == 1 else Device("cuda?", cuda.text, value)
+    if all(d.kind == "cpu" for d in found):
+        return CPU
+    return next((d for d in found if d.kind == "follows"), SOMEWHERE)
+
+
+def _plain_device(value: Value) -> Device:
+    if isinstance(value, Const):
+        if isinstance(value.value, str):
+            kind = value.value.partition(":")[0]
+            return Device("cuda", value.value) if kind == "cuda" else CPU if kind == "cpu" else Device("follows", value.value)
+        if isinstance(value.value, int) and not isinstance(value.value, bool):
+            return Device("cuda", str(value.value))
+        return SOMEWHERE
+    if isinstance(value, Obj):
+        if value.kind == "device":
+            return value.info["device"]  # type: ignore[no-any-return]
+        if value.kind == "text" and str(value.info.get("prefix", "")).startswith("cuda"):
+            return Device("cuda", "cuda:…")
+    if isinstance(value, Tensor):
+        return value.device
+    if isinstance(value, Sym):
+        default = value.subject.default[0] if value.subject.default else None
+        if isinstance(default, str) and default.startswith("cuda"):
+            return Device("cuda?", value.text, value)
+        return Device("follows", value.text, value)
+    return SOMEWHERE
+
+
+def device_object(m: Interpreter, device: Device, node: cst.CSTNode) -> Obj:
+    return Obj("device", {}, m.site(node), info={"device": device})
+
+
+@function("torch.device")
+def _device(call: Call) -> Value:
+    m = call.m
+    return m.each(call.get("type", 0), lambda v: device_object(m, device_of(v), call.node))
+
+
+@attribute("device", "type", "index")
+def _device_type(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    device = device_of(owner)
+    return Const("cuda") if device.kind == "cuda" and name == "type" else m.derive(("devicetype", id(owner), name), f"device.{name}")
+
+
+@function("torch.cuda.is_available")
+def _cuda_available(call: Call) -> Value:
+    return call.m.derive(("cuda",), "torch.cuda.is_available()", (True,))
+
+
+@function("torch.cuda.set_device", "torch.set_default_device")
+def _set_device(call: Call) -> Value:
+    call.m.recipe.sets_device = True
+    return NONE
+
+
+@function("torch.cuda.current_device")
+def _current_device(call: Call) -> Value:
+    return device_object(call.m, Device("follows", "torch.cuda.current_device()"), call.node)
+
+
+# -------------------------------------------------------------------- grad modes
+def _mode(mode: str) -> Callable[[Call], Value]:
+    def handler(call: Call) -> Value:
+        chosen = mode
+        if mode in ("inference", "set") and (call.args or call.kwargs):
+            true, false = call.m.truth(call.args[0] if call.args else next(iter(call.kwargs.values())))
+            on = "inference" if mode == "inference" else "on"
+            off = "on" if mode == "inference" else "off"
+            chosen = on if true == ALWAYS else off if false == ALWAYS else "maybe"
+        if call.args and mode != "set" and isinstance(call.args[0], (Func, Method)):
+            return _wrapped_function(call, chosen)
+        return Obj("grad_mode", {}, call.site, mode, {"mode": chosen})
+
+    return handler
+
+
+def _wrapped_function(call: Call, mode: str) -> Value:
+    target = call.args[0]
+    return Obj("moded", {"target": target}, call.site, info={"mode": mode})
+
+
+function("torch.no_grad", "torch.autograd.no_grad", "torch.autograd.grad_mode.no_grad")(_mode("off"))
+function("torch.inference_mode", "torch.autograd.inference_mode")(_mode("inference"))
+function("torch.enable_grad")(_mode("on"))
+function("torch.set_grad_enabled")(_mode("set"))
+MODES = {"torch.no_grad": "off", "torch.inference_mode": "inference", "torch.enable_grad": "on", "torch.autograd.no_grad": "off"}
+
+
+@method("moded", "__call__")
+def _call_moded(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    m = call.m
+    m.modes.append(GradMode(owner.info["mode"], owner.site or call.site))
+    value = m.call(owner.slots["target"], call)
+    m.modes.pop()
+    return value
+
+
+@method("grad_mode", "__call__")
+def _decorate(call: Call) -> Value:
+    """``torch.no_grad()(function)``."""
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    return _wrapped_function(call, owner.info["mode"]) if call.args else NONE
+
+
+def decorator_mode(value: Value) -> str:
+    """The grad mode that a decorator sets, or an empty string."""
+    if isinstance(value, Obj) and value.kind == "grad_mode":
+        return str(value.info["mode"])
+    return MODES.get(value.name, "") if isinstance(value, Ref) else ""
+
+
+@function("torch.is_grad_enabled")
+def _grad_enabled(call: Call) -> Value:
+    mode = call.m.modes[-1].mode if call.m.modes else "on"
+    return TRUE if mode == "on" else FALSE if mode in ("off", "inference") else unknown("torch.is_grad_enabled()")
+
+
+def enter(m: Interpreter, value: Obj, item: cst.WithItem) -> Callable[[], None] | None:
+    """Enter a context manager that concerns a model; returns what leaving it does."""
+    if value.kind == "disabled_adapters":
+        for model in m.models_in(value.slots["model"]):
+            m.event(model, "disabled", item, scope="with")
+
+        def leave() -> None:
+            for model in m.models_in(value.slots["model"]):
+                m.event(model, "enabled", item)
+
+        return leave
+    return None
+
+
+# -------------------------------------------------------------------- tensors
+def combine_unknown(call: Call, values: list[Value]) -> Tensor | None:
+    """The result of code that we cannot see over tensors or models: it may carry a gradient."""
+    m = call.m
+    if any(isinstance(v, (Tensor, Model)) or (isinstance(v, Obj) and v.kind in ("encoding", "batch")) for x in values for v in walk(x)):
+        made = m.combine(values, call.node)
+        return m.result(Tensor(made.attached, made.cuts, SOMEWHERE, True, through=made.through, site=made.site))
+    return None
+
+
+def symbol_result(callee: Sym, call: Call) -> Value:
+    """The result of calling an unknown value with unknown arguments."""
+    m = call.m
+    name = callee.text.rpartition(".")[2]
+    owner = m.derived.get(("owner", id(callee.subject)))
+    if name in ("backward",) and not call.args:
+        return NONE
+    if name in ("detach", "item", "tolist", "numpy", "cpu") and owner is None:
+        return tensor_method_on_unknown(callee, name, call)
+    if m.modes and m.modes[-1].mode in ("off", "inference"):
+        return m.result(Tensor(opaque=True, site=call.site))
+    return unknown(f"{callee.text}(…)")
+
+
+def tensor_method_on_unknown(callee: Sym, name: str, call: Call) -> Value:
+    """``x.detach()`` on an unknown value: whatever it was, no gradient comes through."""
+    m = call.m
+    whole = Tensor(opaque=True, site=call.site)
+    if name == "cpu":
+        return Tensor(opaque=True, device=CPU, site=call.site)
+    return m.detached([whole], name, call.node, number=name in ("item", "tolist", "numpy"), removable=name in ("detach", "item"))
+
+
+CUTTING = {
+    "detach": (False, True), "item": (True, True), "tolist": (True, False), "numpy": (True, False), "argmax": (False, False), "argmin": (False, False),
+    "argsort": (False, False), "long": (False, False), "int": (False, False), "bool": (False, False), "byte": (False, False), "short": (False, False),
+    "eq": (False, False), "ne": (False, False), "gt": (False, False), "lt": (False, False), "ge": (False, False), "le": (False, False),
+    "sign": (False, False), "nonzero": (False, False), "isnan": (False, False), "isfinite": (False, False), "__float__": (True, False),
+}  # fmt: skip
+
+
+def _cutting(call: Call) -> Value:
+    owner = call.owner
+    assert owner is not None
+    number, removable = CUTTING[call.name]
+    return call.m.detached([owner], call.name, call.node, number=number, removable=removable)
+
+
+for _name in CUTTING:
+    METHODS["tensor", _name] = _cutting
+
+
+@method("tensor", "*")
+def _tensor_method(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Tensor)
+    if call.name in ("size", "dim", "numel", "element_size", "stride", "is_contiguous", "get_device"):
+        return unknown(call.name)
+    if call.name.endswith("_") and not call.name.startswith("_") and owner.number is False:
+        return call.m.combine([owner, *call.values()], call.node)
+    return call.m.combine([owner, *call.values()], call.node)
+
+
+@method("tensor", "to", "cuda", "cpu", "type", "half", "float", "double", "bfloat16")
+def _tensor_to(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Tensor)
+    device = moved_to(call)
+    if call.name in ("to", "type") and any(isinstance(v, Ref) and v.leaf in ("long", "int64", "int32", "int", "bool", "uint8") for v in call.values()):
+        return call.m.detached([owner], "integer cast", call.node, device=device)
+    return call.m.combine([owner], call.node, device or owner.device)
+
+
+def moved_to(call: Call) -> Device | None:
+    """The device that ``.to(…)``, ``.cuda(…)`` or ``.cpu()`` names, ``None`` where it only casts."""
+    if call.name == "cpu":
+        return CPU
+    if call.name == "cuda":
+        index = call.get("device", 0)
+        if index is ABSENT:
+            return Device("cuda", "cuda", site=call.site)
+        found = device_of(index)
+        return Device("cuda" if found.kind in ("cuda", "unknown") else found.kind, found.text or "cuda", index, call.site)
+    if call.name != "to":
+        return None
+    value = call.get("device", 0)
+    if value is ABSENT or is_dtype(value):
+        return None
+    found = device_of(value)
+    return Device(found.kind, found.text, value, call.site)
+
+
+def is_dtype(value: Value) -> bool:
+    """Whether a value is a dtype and not a device."""
+    if isinstance(value, Phi):
+        return all(is_dtype(v) for _, v in value.options)
+    return (isinstance(value, Ref) and value.root == "torch" and value.leaf != "device") or (isinstance(value, Sym) and "dtype" in value.text)
+
+
+@method("tensor", "requires_grad_")
+def _requires_grad(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Tensor)
+    given = call.get("requires_grad", 0)
+    if given is not ABSENT and given is not TRUE:
+        return owner
+    return force(call.m, owner, call.node)
+
+
+def force(m: Interpreter, tensor: Tensor, node: cst.CSTNode) -> Tensor:
+    """The tensor with requires_grad set by hand."""
+    made = Tensor(tensor.attached, tensor.cuts, tensor.device, tensor.opaque, False, tensor.through, m.site(node), True, tensor.site)
+    for scope in _holders(m, tensor):
+        m.store(scope[0], scope[1], made)
+    return made
+
+
+def _holders(m: Interpreter, tensor: Tensor) -> list[tuple[dict[object, Value], object]]:
+    """The variables that hold a tensor which is changed in place."""
+    found: list[tuple[dict[object, Value], object]] = []
+    scope = m.scope
+    seen = 0
+    while scope is not None and seen < 8:
+        found.extend((scope.slots, k) for k, v in scope.slots.items() if v is tensor)
+        scope = scope.parent  # type: ignore[assignment]
+        seen += 1
+    return found
+
+
+@method("tensor", "backward")
+def _backward(call: Call) -> Value:
+    assert call.owner is not None
+    return backward(call.m, call.owner, call.node, ".backward()")
+
+
+def backward(m: Interpreter, value: Value, node: cst.CSTNode, how: str) -> Value:
+    """Record that a value is backpropagated."""
+    if isinstance(value, Phi):
+        return m.each(value, lambda v: backward(m, v, node, how))
+    if isinstance(value, Seq) and value.items:
+        value = value.items[0]
+    if isinstance(value, Dict):
+        value = value.slots.get("loss", NONE)
+    if isinstance(value, Phi):
+        return m.each(value, lambda v: backward(m, v, node, how))
+    if isinstance(value, Tensor):
+        m.recipe.backwards.append(Backward(value, m.site(node), m.pc, m.tick(), how))
+        for life in value.through | value.attached:
+            if life.kind != "input":
+                m.event(life, "trained", node, how=how, trainer=None)
+    return NONE
+
+
+@attribute("tensor", "data", "grad_fn", "grad", "shape", "dtype", "device", "ndim", "is_cuda", "requires_grad", "layout")
+def _tensor_data(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    assert isinstance(owner, Tensor)
+    if name == "data":
+        return m.detached([owner], "data", node, removable=True)
+    if name == "device":
+        return device_object(m, Device("follows", "a tensor", owner) if owner.device.kind == "unknown" else owner.device, node)
+    return m.derive((name, id(owner)), f"tensor.{name}")
+
+
+@attribute("tensor", "*")
+def _tensor_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    if ("tensor", name) in METHODS or name in TENSOR_METHODS:
+        return Bound(owner, name)
+    return owner
+
+
+TENSOR_METHODS = frozenset(
+    "mean sum view reshape squeeze unsqueeze transpose permute contiguous clone log exp sqrt pow softmax log_softmax sigmoid tanh gather scatter "
+    "masked_fill masked_fill_ clamp clamp_ max min norm matmul mm bmm add sub mul div add_ sub_ mul_ div_ expand expand_as repeat size dim numel "
+    "cumsum flatten chunk split topk sort index_select type_as to_dense fill_ zero_ copy_ new_zeros new_ones new_full new_tensor item retain_grad "
+    "register_hook abs neg t any all std var square relu logsumexp masked_select select narrow unbind roll flip cross_entropy stack cat where "
+    "repeat_interleave apply_ is_floating_point pin_memory share_memory_ unfold prod keys values items get pop update to_tuple scatter_ index_fill_ "
+    "index_add_ index_copy_ lerp round floor ceil outer dot logical_and logical_or logical_not nan_to_num element_size stride".split()
+)
+
+
+@function("torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.autograd.Variable",
+          "torch.cuda.FloatTensor", "torch.stack", "torch.cat", "torch.concat")  # fmt: skip
+def _tensor(call: Call) -> Value:
+    m = call.m
+    leaf = call.name.rpartition(".")[2]
+    values = call.values()
+    if leaf in ("stack", "cat", "concat"):
+        made = m.combine(values, call.node)
+        if made.device.kind == "unknown" and not any(isinstance(v, Tensor) for x in values for v in walk(x)):
+            return Tensor(device=SOMEWHERE, site=call.site)
+        return made
+    device = call.get("device")
+    where = CPU if device is ABSENT else device_of(device)
+    if leaf.startswith("Variable") or leaf == "as_tensor":
+        made = m.combine(values, call.node, None if device is ABSENT else where)
+    else:
+        made = m.detached(values, f"torch.{leaf}()", call.node, device=where)
+    if call.get("requires_grad") is TRUE:
+        made = Tensor(made.attached, made.cuts, made.device, made.opaque, False, made.through, call.site, True, made.site)
+    return made
+
+
+@function("torch.ones", "torch.zeros", "torch.arange", "torch.full", "torch.rand", "torch.randn", "torch.randint", "torch.empty", "torch.eye",
+          "torch.linspace", "torch.randperm")  # fmt: skip
+def _made(call: Call) -> Value:
+    device = call.get("device")
+    made = Tensor(device=CPU if device is ABSENT else device_of(device), site=call.site)
+    if call.get("requires_grad") is TRUE:
+        life = call.m.life("layer", call.node, library="torch", cls="Tensor")
+        return Tensor(frozenset((life,)), device=made.device, site=call.site)
+    return made
+
+
+@function("torch.argmax", "torch.argmin", "torch.argsort", "torch.eq", "torch.gt", "torch.lt", "torch.sign", "torch.isnan", "torch.multinomial")
+def _torch_cutting(call: Call) -> Value:
+    return call.m.detached(call.values(), call.name.rpartition(".")[2], call.node)
+
+
+@function("numpy.*")
+def _numpy(call: Call) -> Value:
+    values = call.values()
+    if any(isinstance(v, Tensor) for x in values for v in walk(x)):
+        return call.m.detached(values, "numpy", call.node, number=True)
+    return unknown(f"{call.name}(…)")
+
+
+# -------------------------------------------------------------------- modules
+def is_module(cls: Cls) -> bool:
+    """Whether a project class is a torch module by its own bases (not a transformers model or a Lightning module)."""
+    return any(name in ("torch.nn.Module", "torch.nn.modules.Module") or name.endswith("nn.Module") for name in cls.library_bases())
+
+
+@function("torch.nn.*")
+def _layer(call: Call) -> Value:
+    """A layer or a loss of torch.nn, or a function of torch.nn.functional and the like."""
+    leaf = call.name.rpartition(".")[2]
+    m = call.m
+    if not leaf[:1].isupper():
+        return m.combine(call.values(), call.node)
+    if leaf.endswith("Loss"):
+        return Obj("layer", {}, call.site, call.name, {"weights": False})
+    held = {i: v for i, v in enumerate(call.values())}
+    if leaf in CONTAINERS:
+        return Obj("layer", held, call.site, call.name, {"weights": False, "container": True})
+    if leaf in WEIGHTLESS or leaf.endswith(("Dropout", "Pool1d", "Pool2d")):
+        return Obj("layer", {}, call.site, call.name, {"weights": False})
+    life = m.life("layer", call.node, library="torch", cls=leaf)
+    return Obj("layer", {"life": Model(life)}, call.site, call.name, {"weights": True})
+
+
+@function("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+def _parameter(call: Call) -> Value:
+    m = call.m
+    frozen = call.get("requires_grad", 1) is FALSE
+    life = m.life("layer", call.node, library="torch", cls="Parameter", trainable=not frozen)
+    if frozen:
+        m.event(life, "frozen", call.node, partial=False)
+    return Tensor(frozenset() if frozen else frozenset((life,)), through=frozenset((life,)), site=call.site)
+
+
+@function("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel", "torch.compile",
+          "torch.distributed.fsdp.FullyShardedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")  # fmt: skip
+def _parallel(call: Call) -> Value:
+    m = call.m
+    value = call.get("module", 0)
+    if value is ABSENT:
+        value = call.get("model")
+    leaf = call.name.rpartition(".")[2]
+    for model in m.models_in(value):
+        m.event(model, "parallel", call.node, by=leaf)
+    return value if value is not ABSENT else unknown("model")
+
+
+@method("layer", "__call__")
+def _call_layer(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    return apply_weights(call, [v.life for v in walk(owner) if isinstance(v, Model)], owner)
+
+
+def apply_weights(call: Call, lives: list[ModelLife], owner: Value) -> Tensor:
+    """The output of a layer, a module or a model over its inputs."""
+    m = call.m
+    made = m.combine(call.values(), call.node)
+    mine = frozenset(lives)
+    trainable = frozenset(x for x in mine if x.trainable)
+    return m.result(Tensor(made.attached | trainable, made.cuts, made.device, made.opaque, through=made.through | mine, site=call.site))
+
+
+@method("layer", "append", "extend", "insert", "add_module", "update")
+def _layer_append(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    for v in call.values():
+        call.m.store(owner.slots, len(owner.slots), v)
+    return NONE
+
+
+@attribute("layer", "weight", "bias", "in_features", "out_features", "*")
+def _layer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    assert isinstance(owner, Obj)
+    life = owner.slots.get("life")
+    if name in ("weight", "bias") and isinstance(life, Model):
+        return Tensor(frozenset((life.life,)), through=frozenset((life.life,)), site=m.site(node))
+    if ("layer", name) in METHODS or ("model", name) in METHODS:
+        return Bound(owner, name)
+    return m.derive((".", id(owner), name), name)
+
+
+def begin(m: Interpreter, inst: Inst, call: Call) -> None:
+    """A new object of a project class."""
+    del m, inst, call
+
+
+def lives_of(m: Interpreter, value: Value) -> list[Model]:
+    """The models and layers that an object holds."""
+    return m.models_in(value)
+
+
+# -------------------------------------------------------------------- parameters
+@method("model", "parameters", "named_parameters", "buffers", "named_buffers")
+def _parameters(call: Call) -> Value:
+    assert call.owner is not None
+    return parameters_of(call.m, call.owner, call.name.startswith("named"), call.node)
+
+
+def parameters_of(m: Interpreter, owner: Value, named: bool, node: cst.CSTNode) -> Value:
+    """What ``.parameters()`` and ``.named_parameters()`` give."""
+    part = owner.part if isinstance(owner, Model) else ""
+    lives = [x.life for x in m.models_in(owner)]
+    return Obj("params", {}, m.site(node), info={"lives": lives, "named": named, "order": m.tick(), "part": part, "peft": isinstance(owner, Model) and owner.peft})
+
+
+def _param(m: Interpreter, params: Obj, node: cst.CSTNode) -> Value:
+    param = Obj("param", {}, m.site(node), info={**params.info, "pc": m.pc, "origin": params.site})
+    if not params.info["named"]:
+        return param
+    name = Sym(Subject("the parameter's name", declared=False))
+    return Seq.of([name, param], "tuple")
+
+
+@attribute("param", "requires_grad", "data", "grad", "dtype", "shape", "device", "ndim", "*")
+def _param_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    assert isinstance(owner, Obj)
+    if name == "device":
+        return device_object(m, Device("follows", "the model"), node)
+    if ("param", name) in METHODS:
+        return Bound(owner, name)
+    return m.derive((".", id(owner), name), f"param.{name}", declared=False)
+
+
+@method("param", "requires_grad_")
+def _param_requires_grad(call: Call) -> Value:
+    assert isinstance(call.owner, Obj)
+    given = call.get("requires_grad", 0)
+    set_requires_grad(call.m, call.owner, TRUE if given is ABSENT else given, call.node)
+    return call.owner
+
+
+@method("param", "*")
+def _param_method(call: Call) -> Value:
+    return unknown("number")
+
+
+def set_requires_grad(m: Interpreter, param: Obj, value: Value, node: cst.CSTNode) -> None:
+    """``param.requires_grad = value`` in a loop over parameters: of all of them, or of those that a test chooses."""
+    before = m.pc
+    base: tuple[object, ...] = param.info.get("pc", ())
+    extra = [c for c in m.pc if c not in base]
+    chosen = [c for c in extra if any(_about_parameters(x.subject.text) for x in c)]
+    m.pc = tuple(c for c in m.pc if c not in chosen)
+    partial = bool(chosen) or bool(param.info.get("part"))
+    adapters = any("lora" in x.subject.text or "adapter" in x.subject.text for c in chosen for x in c)
+    true, false = m.truth(value)
+    for life in param.info["lives"]:
+        if true == ALWAYS:
+            m.event(life, "unfrozen", node, partial=partial, adapters=adapters, peft=param.info.get("peft"))
+        elif false == ALWAYS:
+            m.event(life, "frozen", node, partial=partial, origin=param.info.get("origin"))
+        elif any(_about_parameters(x.subject.text) for c in true for x in c):
+            m.event(life, "frozen", node, partial=True)
+            m.event(life, "unfrozen", node, partial=True, adapters=True)
+        else:
+            m.event(life, "frozen", node, when=false, partial=partial, origin=param.info.get("origin"))
+            m.event(life, "unfrozen", node, when=true, partial=partial, adapters=adapters)
+    m.pc = before
+
+
+def _about_parameters(text: str) -> bool:
+    return "name" in text or "param" in text or "lora" in text or text.startswith(("tensor.", "p.")) or " in " in text or "len(" in text
+
+
+def filtered(value: Value, tests: list[str]) -> Value:
+    """Note the filter of a comprehension over parameters."""
+    if isinstance(value, Obj) and value.kind == "param" and tests:
+        return Obj("param", value.slots, value.site, value.name, {**value.info, "filtered": True, "tests": tests})
+    return value
+
+
+@method("params", "__call__")
+def _call_params(call: Call) -> Value:
+    return call.owner or NONE
+
+
+# -------------------------------------------------------------------- optimizers
+@function("torch.optim.*", "torch.optim.optimizer.*")
+def _optimizer(call: Call) -> Value:
+    leaf = call.name.rpartition(".")[2]
+    if ".lr_scheduler" in call.name or not leaf[:1].isupper():
+        return Obj("scheduler", {}, call.site)
+    return make_optimizer(call)
+
+
+def make_optimizer(call: Call) -> Value:
+    """Build an optimizer over the parameters among the arguments."""
+    m = call.m
+    given = call.get("params", 0)
+    lives: dict[int, ModelLife] = {}
+    order, filtered_, named = m.tick(), False, False
+    for v in walk(given):
+        if isinstance(v, Obj) and v.kind in ("params", "param"):
+            order = min(order, v.info["order"])
+            filtered_ = filtered_ or bool(v.info.get("filtered"))
+            named = named or any("requires_grad" not in t for t in v.info.get("tests", ()))
+            for life in v.info["lives"]:
+                lives[life.number] = life
+    cls = call.name.rpartition(".")[2]
+    made = OptimizerLife(call.site, m.pc, order, tuple(lives.values()), filtered_, cls)
+    if lives:
+        m.recipe.optimizers.append(made)
+        for life in lives.values():
+            m.event(life, "optimized", call.node, optimizer=made)
+    return Obj("optimizer", {}, call.site, cls, {"life": made})
+
+
+@method("optimizer", "*")
+def _optimizer_method(call: Call) -> Value:
+    if call.name == "step":
+        owner = call.owner
+        assert isinstance(owner, Obj)
+        owner.info["stepped"] = True
+    if call.name == "add_param_group":
+        owner = call.owner
+        assert isinstance(owner, Obj)
+        owner.info["extended"] = True
+        for life in (owner.info.get("life"),):
+            if life is not None:
+                for one in life.lives:
+                    call.m.event(one, "param_group_added", call.node, optimizer=life)
+    return NONE
+
+
+@attribute("optimizer", "param_groups", "state", "*")
+def _optimizer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    if name in ("step", "zero_grad", "state_dict", "load_state_dict", "add_param_group", "train", "eval"):
+        return Bound(owner, name)
+    return m.derive((".", id(owner), name), f"optimizer.{name}")
+
+
+@function("torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.GradScaler")
+def _scaler(call: Call) -> Value:
+    return Obj("scaler", {}, call.site)
+
+
+@method("scaler", "scale")
+def _scale(call: Call) -> Value:
+    return call.args[0] if call.args else NONE
+
+
+@method("scaler", "*")
+def _scaler_method(call: Call) -> Value:
+    return NONE
+
+
+@function("torch.autograd.backward")
+def _autograd_backward(call: Call) -> Value:
+    return backward(call.m, call.get("tensors", 0), call.node, "torch.autograd.backward()")
+
+
+# -------------------------------------------------------------------- data
+@function("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+def _loader(call: Call) -> Value:
+    return Obj(
+        "loader",
+        {"dataset": call.get("dataset", 0), "collate": call.get("collate_fn", 6)},
+        call.site,
+        info={"open": call.open, "prepared": False},
+    )
+
+
+@function("torch.utils.data.*")
+def _dataset(call: Call) -> Value:
+    leaf = call.name.rpartition(".")[2]
+    if leaf == "TensorDataset":
+        return Obj("tensor_dataset", dict(enumerate(call.args)), call.site)
+    if leaf == "random_split":
+        whole = call.args[0] if call.args else unknown("dataset")
+        return Seq.of([], "list", whole)
+    return unknown(leaf)
+
+
+def batch(m: Interpreter, device: Device, node: cst.CSTNode) -> Obj:
+    """A batch of tensors under names that we do not know."""
+    return Obj("encoding", {"": Tensor(device=device, site=m.site(node))}, m.site(node))
+
+
+def collated(m: Interpreter, value: Value, device: Device, node: cst.CSTNode) -> Value:
+    """What torch's default collate function makes of one dataset item."""
+    if isinstance(value, Dict):
+        return Dict({k: collated(m, v, device, node) for k, v in value.slots.items() if v is not ABSENT})
+    if isinstance(value, Seq):
+        return Seq.of([collated(m, v, device, node) for v in value.items], value.kind, value.rest and collated(m, value.rest, device, node))
+    if isinstance(value, Tensor):
+        return value if value.device.kind != "unknown" else Tensor(device=device, site=value.site)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return unknown("texts")
+    if isinstance(value, Obj) and value.kind == "encoding":
+        return value
+    return Tensor(device=device, site=m.site(node))
+
+
+def element(m: Interpreter, holder: Value, node: cst.CSTNode) -> Value:
+    """One element of an iterable library object."""
+    if isinstance(holder, Model):
+        return Model(holder.life, holder.peft, holder.part + "[]")
+    if not isinstance(holder, Obj):
+        return unknown("element")
+    if holder.kind == "params":
+        return _param(m, holder, node)
+    if holder.kind == "param":
+        return holder
+    if holder.kind == "generator":
+        return holder.slots["element"]
+    if holder.kind == "loader":
+        return loader_element(m, holder, node)
+    if holder.kind == "modules":
+        part = Model(holder.info["life"], holder.info["peft"], "module")
+        return Seq.of([Sym(Subject("the module's name", declared=False)), part], "tuple") if holder.info["named"] else part
+    if holder.kind == "layer":
+        return next((v for v in holder.slots.values() if not isinstance(v, Model)), unknown("layer"))
+    if holder.kind == "encoding":
+        return unknown("key")
+    if holder.kind == "tensor_dataset":
+        return Seq.of(list(holder.slots.values()), "tuple")
+    return unknown("element")
+
+
+def loader_element(m: Interpreter, holder: Obj, node: cst.CSTNode) -> Value:
+    """One batch of a data loader."""
+    if holder.info.get("prepared"):
+        return batch(m, Device("follows", "accelerator"), node)
+    cached = holder.slots.get("element")
+    if cached is not None and cached is not ABSENT:
+        return cached
+    collate, dataset = holder.slots["collate"], holder.slots["dataset"]
+    made: Value
+    if holder.info["open"] and collate is ABSENT:
+        made = batch(m, SOMEWHERE, node)
+    elif isinstance(collate, (Func, Method, Inst, Obj)) and not (isinstance(collate, Obj) and collate.kind == "collator"):
+        from lora_lint.recipe.interpreter import Call as NewCall
+
+        call = NewCall(m, node, "collate_fn")
+        call.args = [Seq.of([], "list", _item(m, dataset, node))]
+        made = m.call(collate, call)
+        if isinstance(made, Sym):
+            made = batch(m, SOMEWHERE, node)
+    elif isinstance(collate, Obj):
+        made = batch(m, CPU, node)
+    elif isinstance(collate, Ref):
+        made = batch(m, CPU if collate.root in ("transformers", "torch") else SOMEWHERE, node)
+    elif collate is ABSENT or collate is NONE:
+        made = _default_batch(m, dataset, node)
+    else:
+        made = batch(m, SOMEWHERE, node)
+    return made
+
+
+def _item(m: Interpreter, dataset: Value, node: cst.CSTNode) -> Value:
+    if isinstance(dataset, (Inst, Seq)) or (isinstance(dataset, Obj) and dataset.kind in ("tensor_dataset", "generator")):
+        return m.element(dataset, node)
+    return unknown("row")
+
+
+def _default_batch(m: Interpreter, dataset: Value, node: cst.CSTNode) -> Value:
+    if isinstance(dataset, (Inst, Seq)) or (isinstance(dataset, Obj) and dataset.kind in ("tensor_dataset", "generator")):
+        return collated(m, m.element(dataset, node), CPU, node)
+    where = SOMEWHERE if isinstance(dataset, Obj) and dataset.info.get("device") else CPU
+    return batch(m, where, node)
+
+
+@method("encoding", "to", "cuda", "cpu")
+def _encoding_to(call: Call) -> Value:
+    """BatchEncoding.to moves in place and returns itself."""
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    device = moved_to(call)
+    if device is not None:
+        for key, held in list(owner.slots.items()):
+            if isinstance(held, Tensor):
+                call.m.store(owner.slots, key, Tensor(held.attached, held.cuts, device, held.opaque, site=held.site))
+        call.m.store(owner.slots, "", Tensor(device=device, site=call.site))
+    return owner
+
+
+def entry_of(m: Interpreter, holder: Obj) -> Value:
+    """A value that stands for every entry of a batch."""
+    del m
+    held = [v for v in holder.slots.values() if isinstance(v, Tensor)]
+    whole = holder.slots.get("", held[0] if held else Tensor())
+    return whole
+
+
+@method("encoding", "items", "keys", "values", "pop", "get", "copy", "update", "setdefault", "data")
+def _encoding_items(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    whole = entry_of(call.m, owner)
+    if call.name == "items":
+        return Seq.of([], "list", Seq.of([unknown("key"), whole], "tuple"))
+    if call.name == "values":
+        return Seq.of([], "list", whole)
+    if call.name in ("pop", "get") and call.args:
+        return subscript(call.m, owner, call.args[0], call.node)
+    if call.name == "update":
+        return NONE
+    return owner if call.name in ("copy", "data") else unknown("key")
+
+
+@attribute("encoding", "*")
+def _encoding_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    assert isinstance(owner, Obj)
+    if ("encoding", name) in METHODS:
+        return Bound(owner, name)
+    return subscript(m, owner, Const(name), node)
+
+
+def subscript(m: Interpreter, holder: Value, key: Value, node: cst.CSTNode) -> Value:
+    """``holder[key]``."""
+    if isinstance(holder, Model):
+        return Model(holder.life, holder.peft, holder.part + "[]")
+    if not isinstance(holder, Obj):
+        return unknown("element")
+    if holder.kind == "encoding":
+        held = holder.slots.get(key.value) if isinstance(key, Const) else None
+        return held if held is not None and held is not ABSENT else entry_of(m, holder)
+    if holder.kind == "namespace":
+        from lora_lint.libraries import python
+
+        return python.option(m, holder, str(key.value)) if isinstance(key, Const) else unknown("option")
+    if holder.kind in ("layer", "tensor_dataset", "generator", "params"):
+        if isinstance(key, Const) and key.value in holder.slots:
+            return holder.slots[key.value]
+        return element(m, holder, node)
+    if holder.kind == "dataset":
+        return holder
+    return unknown("element")
+
+
+def set_item(m: Interpreter, holder: Obj, key: Value, value: Value, node: cst.CSTNode) -> None:
+    """``holder[key] = value``."""
+    k = key.value if isinstance(key, Const) else "?"
+    if holder.kind == "encoding" and not isinstance(value, Tensor):
+        value = next((v for v in walk(value) if isinstance(v, Tensor)), value)
+    m.store(holder.slots, k, value)
+
+
+# -------------------------------------------------------------------- attributes that scripts set
+def set_attribute(m: Interpreter, owner: Value, name: str, value: Value, node: cst.CSTNode) -> bool:
+    """Assign to an attribute of a tensor, a parameter or a model."""
+    if isinstance(owner, Tensor):
+        if name == "requires_grad" and value is TRUE:
+            if owner.attached and not owner.cuts and len(owner.through) == 1 and next(iter(owner.through)).cls == "Parameter":
+                return True
+            force(m, owner, node)
+        elif name == "requires_grad":
+            for life in owner.through:
+                if life.cls != "Tensor" and life.kind == "layer":
+                    m.event(life, "frozen", node, partial=False)
+                    life.trainable = False
+        return True
+    if isinstance(owner, Obj):
+        if owner.kind == "param" and name == "requires_grad":
+            set_requires_grad(m, owner, value, node)
+            return True
+        return False
+    if isinstance(owner, Model):
+        if name == "state_dict" and not owner.part:
+            m.event(owner, "state_dict_replaced", node, value=value)
+        elif name == "requires_grad":
+            m.event(owner, "frozen" if value is FALSE else "unfrozen", node, partial=True)
+        elif name in ("is_parallelizable", "model_parallel", "is_model_parallel", "use_cache", "hf_device_map", "training"):
+            pass
+        elif isinstance(value, (Inst, Obj, Model)) or (isinstance(value, Tensor) and value.through):
+            inner = m.models_in(value)
+            m.event(owner, "surgery", node, lives=[x.life for x in inner if x.life is not owner.life], part=name)
+        return True
+    return False
+
+
+# -------------------------------------------------------------------- module forwards as entry points
+def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Callable[[Value], None] | None:
+    """``forward`` of a module that nothing calls: its input may come from trainable parts below."""
+    if owner is None or func.name != "forward" or not is_module(owner.cls):
+        return None
+    names = [n for n, _ in m.parameters(func)[1:]]
+    data = any(word in n.lower() for n in names for word in DATA_NAMES)
+    marker = m.life("input", func.node, library="torch", cls=owner.cls.name)
+    for i, name in enumerate(names):
+        if i == 0 or name in ("hidden_states", "x", "hidden", "inputs_embeds"):
+            call.kwargs[name] = Tensor(frozenset() if data else frozenset((marker,)), through=frozenset((marker,)), site=m.site(func.node))
+
+    def returned(value: Value) -> None:
+        if data:
+            return
+        for v in _outputs(value):
+            _branches(m, v, marker, owner)
+
+    return returned
+
+
+def _outputs(value: Value) -> list[Tensor]:
+    found: list[Tensor] = []
+    for _, v in options(value):
+        if isinstance(v, Tensor):
+            found.append(v)
+        elif isinstance(v, Seq):
+            found.extend(x for x in v.items if isinstance(x, Tensor))
+    return found
+
+
+def _branches(m: Interpreter, output: Tensor, marker: ModelLife, owner: Inst) -> None:
+    """Record frozen branches that the module's output joins with trainable ones on the same input."""
+    own = [x for x in output.attached if x is not marker and x.trainable]
+    if marker not in output.attached or not own:
+        return
+    for cut in output.cuts:
+        if marker in cut.lost and cut.kind in ("no_grad", "inference_mode", "detach", "data") and m.weighed(cut):
+            m.recipe.branches.append(Branch(cut.site, cut.kind, owner.cls.name, m.pc, output.site))
+
+
+def scheduler(call: Call) -> Value:
+    """A learning-rate scheduler."""
+    return Obj("scheduler", {}, call.site)
+
+
+@method("scheduler", "*")
+def _scheduler_method(call: Call) -> Value:
+    return NONE
+
+
+CONSTANTS.setdefault("torch.nn.functional", Ref("torch.nn.functional"))
+__all__ = ["ATTRIBUTES", "Cut", "REST"]

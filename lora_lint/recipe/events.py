@@ -1,0 +1,144 @@
+"""The recipe's records: what happened to each model, in order, and under what conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lora_lint.recipe.conditions import ALWAYS, Condition
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from lora_lint.recipe.values import Dict, Obj, Tensor, Value
+    from lora_lint.source import Source
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A place in a source file: the node itself and the whole statement around it.
+
+    ``block`` identifies the statement list that holds the statement, ``calls`` are the call statements through which the interpreter came
+    here (outermost first), so that a finding in a helper can be explained, and two sites be compared for standing in one block.
+    """
+
+    node: cst.CSTNode
+    stmt: cst.CSTNode | None
+    source: Source
+    block: int = 0
+    function: int = 0
+    calls: tuple[Site, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """One thing that happened to a model.
+
+    Kinds: loaded, quantized, prepared, checkpointing, input_grads, wrapped, adapter_loaded, set_adapter, frozen, unfrozen, moved, cast, mode,
+    forward, generate, trained, optimized, merged, disabled, embeddings_resized, state_dict_replaced, saved, escaped.
+    """
+
+    kind: str
+    site: Site
+    when: Condition
+    order: int
+    peft: bool = False
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.data[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass(eq=False)
+class ModelLife:
+    """The life of one model object: where it came from and all that happened to it, in program order.
+
+    ``kind``: ``pretrained`` (from_pretrained), ``config`` (built from a configuration), ``layer`` (a torch layer or parameter of the script),
+    ``module`` (own parameters of a module class), ``input`` (what enters a module's forward), ``outside`` (came in from code that we cannot
+    see, so its past is unknown).
+    """
+
+    number: int
+    kind: str
+    site: Site
+    library: str = ""
+    cls: str = ""
+    checkpoint: Value | None = None
+    when: Condition = ALWAYS
+    events: list[Event] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    trainable: bool = True
+
+    def all(self, *kinds: str, before: int | None = None, after: int | None = None) -> Iterator[Event]:
+        """Events of these kinds in order, optionally only those before and after a point in program order."""
+        for e in self.events:
+            if e.kind in kinds and (before is None or e.order < before) and (after is None or e.order > after):
+                yield e
+
+    @property
+    def name(self) -> str:
+        """The variable that it was last known by."""
+        return self.names[-1] if self.names else "model"
+
+
+@dataclass(frozen=True, eq=False)
+class Backward:
+    """A value that is backpropagated: ``.backward()``, ``accelerator.backward(…)``, or what compute_loss / training_step returns."""
+
+    tensor: Tensor
+    site: Site
+    when: Condition
+    order: int
+    how: str
+
+
+@dataclass(frozen=True, eq=False)
+class OptimizerLife:
+    """An optimizer and the models whose parameters it was given; ``all`` where the whole of ``parameters()`` went in."""
+
+    site: Site
+    when: Condition
+    order: int
+    lives: tuple[ModelLife, ...]
+    filtered: bool
+    cls: str
+
+
+@dataclass(frozen=True, eq=False)
+class TrainerLife:
+    """A trainer object with the model and arguments that it was given."""
+
+    obj: Obj
+    site: Site
+    when: Condition
+    order: int
+    cls: str
+
+
+@dataclass(frozen=True, eq=False)
+class BadKeyword:
+    """A keyword that reached a loader, with the dictionary entry or argument that set it."""
+
+    keyword: str
+    value: Value
+    site: Site
+    call: Site
+    when: Condition
+    order: int
+    holder: Dict | None = None
+    others: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A frozen branch of a module's forward whose gradient with respect to the module's input was dropped."""
+
+    site: Site
+    kind: str
+    cls: str
+    when: Condition
+    joined: Site | None = None

@@ -1,0 +1,352 @@
+"""Questions that several rules ask of a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lora_lint.recipe.conditions import ALWAYS, Case, Condition, both, escape, satisfiable
+from lora_lint.recipe.events import Event, ModelLife, Site
+from lora_lint.recipe.machine import Recipe
+from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Dict, Obj, Phi, Seq, Sym, Tensor, Value, options, walk
+
+OUTPUT_HEADS = ("lm_head", "embed_out", "score", "classifier", "output_layer", "qa_outputs", "classification_head", "cls")
+EMBEDDINGS = ("embed", "wte", "shared", "word_embeddings", "tok_embeddings", "wpe")
+PROMPT_METHODS = ("PromptTuningConfig", "PrefixTuningConfig", "PromptEncoderConfig", "MultitaskPromptTuningConfig", "CPTConfig", "AdaptionPromptConfig")
+
+
+def models(recipe: Recipe) -> list[ModelLife]:
+    """Lives of whole models (not single layers, not module inputs)."""
+    return [x for x in recipe.models if x.kind not in ("layer", "input")]
+
+
+def wraps(life: ModelLife, before: int | None = None) -> list[Event]:
+    """Events that attach new adapters."""
+    return list(life.all("wrapped", before=before))
+
+
+def attached(life: ModelLife, before: int) -> list[Event]:
+    """Events that attach or load adapters."""
+    return list(life.all("wrapped", "adapter_loaded", before=before))
+
+
+def trained(life: ModelLife) -> list[Event]:
+    """The training runs of a model, one for each place."""
+    seen: dict[int, Event] = {}
+    for e in life.all("trained"):
+        seen.setdefault(id(e.site.node), e)
+    return list(seen.values())
+
+
+def conjunction(*parts: Condition) -> Condition:
+    """All of the conditions together."""
+    made: Condition = ALWAYS
+    for part in parts:
+        made = both(made, part)
+    return made
+
+
+def conditions(events: Iterable[Event]) -> list[Condition]:
+    """When the events happen."""
+    return [e.when for e in events]
+
+
+def possible(*parts: Condition) -> Condition | None:
+    """The conjunction, or ``None`` where no run can meet it."""
+    made = conjunction(*parts)
+    return made if satisfiable(made) else None
+
+
+def escapes(life: ModelLife, before: int | None = None, after: int | None = None) -> list[Event]:
+    """Events after which anything may have happened to the model in code that we cannot see."""
+    return list(life.all("escaped", before=before, after=after))
+
+
+def is_library(life: ModelLife) -> bool:
+    """Whether the model's past is known: loaded or built here by transformers or PEFT."""
+    return life.kind in ("pretrained", "config") and life.library in ("transformers", "peft", "trl")
+
+
+def config_objects(value: Value) -> Iterator[tuple[Condition, Obj]]:
+    """The adapter configurations that a value can be, each under its condition."""
+    for condition, v in options(value):
+        if isinstance(v, Obj) and v.kind == "adapter_config":
+            yield condition, v
+
+
+def _strings(value: Value) -> list[str] | None:
+    """The texts in a list-like value; ``None`` where they are not known."""
+    found: list[str] = []
+    for _, v in options(value):
+        if isinstance(v, Seq) and v.rest is None and all(isinstance(i, Const) for i in v.items):
+            found.extend(str(i.value) for i in v.items if isinstance(i, Const))
+        elif isinstance(v, Const):
+            found.extend([v.value] if isinstance(v.value, str) else [])
+        elif v is not ABSENT:
+            return None
+    return found
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """What an adapter configuration trains besides the matrices inside the blocks; ``None`` where the source does not tell."""
+
+    embeddings: bool | None
+    after_blocks: bool | None
+    prompt: bool
+
+
+def adapters(config: Value) -> Adapters:
+    """Read an adapter configuration."""
+    embeddings: bool | None = False
+    after: bool | None = False
+    prompt = False
+    found = list(config_objects(config))
+    if not found:
+        return Adapters(None, None, False)
+    for _, obj in found:
+        prompt = prompt or obj.name in PROMPT_METHODS
+        if "trainable_token_indices" in obj.slots:
+            embeddings = True
+        for key in ("target_modules", "modules_to_save"):
+            names = _strings(obj.slots.get(key, ABSENT))
+            if names is None:
+                embeddings = None if embeddings is False else embeddings
+                after = None if after is False else after
+                continue
+            for name in names:
+                leaf = name.rpartition(".")[2]
+                embeddings = True if any(word in leaf for word in EMBEDDINGS) and "embed_out" not in leaf else embeddings
+                after = True if leaf in OUTPUT_HEADS else after
+        task = obj.slots.get("task_type", ABSENT)
+        text = task.value if isinstance(task, Const) else getattr(task, "leaf", "")
+        if text in ("SEQ_CLS", "TOKEN_CLS"):
+            after = True
+    return Adapters(embeddings, after, prompt)
+
+
+def quantized(life: ModelLife) -> list[Event]:
+    """When the base is quantized by bitsandbytes, and when perhaps."""
+    return list(life.all("quantized"))
+
+
+def preparations(life: ModelLife, before: int) -> list[Condition]:
+    """When a quantized base has been prepared for training, by the library or by hand."""
+    by_hand = [e for e in life.all("frozen", before=before) if not e.data.get("partial")]
+    return conditions([*life.all("prepared", before=before), *by_hand, *life.all("input_grads", before=before), *escapes(life, before=before)])
+
+
+@dataclass(frozen=True)
+class Unprepared:
+    """A quantized base that is trained with adapters and was never prepared."""
+
+    quantized: Event
+    wrapped: Event
+    trained: Event
+    case: Case
+    happens: Condition
+
+
+def unprepared(life: ModelLife) -> Unprepared | None:
+    """The clearest way in which a 4- or 8-bit base gets adapters and is trained without preparation."""
+    best: Unprepared | None = None
+    if not is_library(life):
+        return None
+    for run in trained(life):
+        trainer = run.data.get("trainer")
+        if isinstance(trainer, Obj) and trainer.info.get("trl"):
+            continue
+        for wrap in attached(life, run.order):
+            if wrap.kind == "wrapped" and wrap.by in ("trainer", "trl"):
+                continue
+            if wrap.kind == "adapter_loaded" and not is_true(wrap.trainable):
+                continue
+            for q in quantized(life):
+                if q.bits not in (4, 8):
+                    continue
+                happens = possible(run.when, wrap.when, q.when)
+                if happens is None:
+                    continue
+                case = escape(happens, preparations(life, run.order))
+                if case is not None and case.certain and (best is None or (case.by_default and not best.case.by_default)):
+                    best = Unprepared(q, wrap, run, case, happens)
+    return best
+
+
+def is_true(value: Value) -> bool:
+    """Whether a value is a true constant."""
+    return isinstance(value, Const) and bool(value.value)
+
+
+@dataclass(frozen=True)
+class Checkpointing:
+    """Gradient checkpointing that is on in a training run."""
+
+    event: Event
+    run: Event
+    when: Condition
+    reentrant: bool | None
+
+
+def checkpointings(life: ModelLife) -> Iterator[Checkpointing]:
+    """Each way in which checkpointing is on when the model trains, with whether it is reentrant (``None``: the default decides)."""
+    for run in trained(life):
+        if run.how != "trainer" and life.kind == "pretrained":
+            modes = [e for e in life.all("mode", before=run.order)]
+            last = [e for e in modes if e.train]
+            if not last or (modes and not modes[-1].train and not modes[-1].when):
+                continue
+        for event in life.all("checkpointing", before=run.order):
+            later = [e for e in life.all("checkpointing_off", before=run.order, after=event.order)]
+            happens = possible(run.when, event.when)
+            if happens is None or escape(happens, conditions(later)) is None:
+                continue
+            if event.by == "trainer" and not _same_run(event, run):
+                continue
+            for condition, value in options(event.reentrant):
+                when = possible(happens, condition)
+                if when is None:
+                    continue
+                if value is ABSENT or value is NONE:
+                    yield Checkpointing(event, run, when, None)
+                elif isinstance(value, Const):
+                    if value.value:
+                        yield Checkpointing(event, run, when, True)
+                    elif event.by == "trainer":
+                        return
+                elif isinstance(value, Sym) and value.subject.default:
+                    if value.subject.default[0]:
+                        yield Checkpointing(event, run, when, True)
+
+
+def _same_run(event: Event, run: Event) -> bool:
+    between = run.order - event.order
+    return 0 < between <= 4
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """Why nothing of a model is trainable in a run: the event that left it so, and in which case."""
+
+    event: Event
+    run: Event
+    case: Case
+    happens: Condition
+
+
+FREEZERS = ("adapter_loaded", "wrapped", "frozen", "merged", "disabled", "merged_in_place")
+
+
+def frozen(life: ModelLife) -> Iterator[Frozen]:
+    """Each event that leaves nothing trainable in the model when it trains, and that nothing afterwards undoes."""
+    for run in trained(life):
+        for event in life.all(*FREEZERS, before=run.order):
+            when = freezes(life, event)
+            happens = possible(run.when, event.when, when) if when is not None else None
+            if happens is None:
+                continue
+            case = escape(happens, cures(life, event, run))
+            if case is not None and case.certain:
+                yield Frozen(event, run, case, happens)
+
+
+def freezes(life: ModelLife, event: Event) -> Condition | None:
+    """Under which condition an event leaves nothing trainable, ``None`` where it does not."""
+    if event.kind == "adapter_loaded":
+        return _not_trainable(life, event)
+    if event.kind == "wrapped":
+        return inference_mode(event.config)
+    if event.kind == "frozen":
+        return None if event.data.get("partial") else ALWAYS
+    if event.kind == "merged":
+        return ALWAYS if any(True for _ in life.all("wrapped", "adapter_loaded", before=event.order)) and event.method == "merge_and_unload" else None
+    if event.kind == "disabled":
+        return ALWAYS if any(True for _ in life.all("wrapped", "adapter_loaded", before=event.order)) else None
+    return ALWAYS
+
+
+def _not_trainable(life: ModelLife, event: Event) -> Condition | None:
+    if event.open:
+        return None
+    if event.by == "PeftModel.load_adapter" and any(True for _ in life.all("wrapped", "adapter_loaded", before=event.order)):
+        return None
+    value = event.trainable
+    if value is ABSENT or (isinstance(value, Const) and not value.value):
+        return ALWAYS
+    found: list[Condition] = []
+    for condition, v in options(value):
+        if v is ABSENT or (isinstance(v, Const) and not v.value):
+            found.append(condition)
+        elif isinstance(v, Sym) and v.subject.default and not v.subject.default[0]:
+            found.append(condition)
+    return found[0] if found else None
+
+
+def inference_mode(config: Value) -> Condition | None:
+    """Under which condition an adapter configuration says ``inference_mode=True``; a stored configuration does."""
+    for condition, obj in config_objects(config):
+        given = obj.slots.get("inference_mode", ABSENT)
+        if given is ABSENT:
+            if obj.info.get("stored"):
+                return condition
+            continue
+        for inner, v in options(given):
+            if isinstance(v, Const) and v.value:
+                return both(condition, inner)
+            if isinstance(v, Sym) and v.subject.default and v.subject.default[0]:
+                return both(condition, inner)
+    return None
+
+
+def cures(life: ModelLife, event: Event, run: Event) -> list[Condition]:
+    """When something between an event and a training run makes the model trainable again."""
+    found: list[Condition] = []
+    for e in life.all(
+        "unfrozen", "wrapped", "adapter_loaded", "set_adapter", "surgery", "escaped", "enabled", "unmerged", "weights_set", before=run.order, after=event.order
+    ):
+        if e.kind == "wrapped" and inference_mode(e.config) == ALWAYS:
+            continue
+        if e.kind == "adapter_loaded" and _not_trainable(life, e) == ALWAYS:
+            continue
+        if e.kind == "weights_set" or (e.kind == "enabled" and event.kind != "disabled"):
+            continue
+        if e.kind == "set_adapter" and event.kind not in ("adapter_loaded", "wrapped", "frozen", "disabled"):
+            continue
+        found.append(e.when)
+    if event.kind in ("disabled",) and event.data.get("scope") == "with":
+        found.extend(conditions(life.all("enabled", before=run.order, after=event.order)))
+    return found
+
+
+def partners(recipe: Recipe, run: Event, life: ModelLife) -> list[ModelLife]:
+    """Other lives that are trained at the same place."""
+    return [x for x in recipe.models if x is not life and any(e.site.node is run.site.node for e in x.events if e.kind == "trained")]
+
+
+def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife) -> bool:
+    """Whether something else that is trainable learns in the same run."""
+    for other in partners(recipe, run, life):
+        if other.kind == "layer" and other.trainable:
+            return True
+        if other.kind not in ("layer", "input") and not any(f.run.site.node is run.site.node for f in frozen(other)):
+            return True
+    return False
+
+
+def story(*parts: tuple[Event | None, str]) -> list[tuple[Site, str]]:
+    """Steps of the dataflow from events in order."""
+    known = [(e, text) for e, text in parts if e is not None]
+    return [(e.site, text) for e, text in sorted(known, key=lambda p: p[0].order)]
+
+
+def loaded(life: ModelLife) -> Event | None:
+    """The event of the load."""
+    return next(life.all("loaded"), None)
+
+
+def holds_model_output(value: Value) -> bool:
+    """Whether a value holds a tensor that went through a model."""
+    return any(isinstance(v, Tensor) and v.through for v in walk(value))
+
+
+__all__ = ["NONE", "TRUE", "Dict", "Phi"]

@@ -1,0 +1,72 @@
+"""What the stream can show: colour, and characters."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Mapping
+from typing import Protocol
+
+TAB = 4
+
+_PLAIN = {"…": "...", "—": "-", "–": "-", "→": "->", "≥": ">=", "≤": "<=", "≠": "!=", "×": "x", "·": "-", "“": '"', "”": '"', "‘": "'", "’": "'"}
+
+STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "bold": "1", "dim": "2", "frame": "1;34", "add": "32", "remove": "31", "step": "36"}
+
+
+class Stream(Protocol):
+    """The part of a text stream that matters here."""
+
+    def isatty(self) -> bool: ...
+
+
+def use_color(flag: str, stream: Stream, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether to colour: the flag (``auto``, ``always``, ``never``), then NO_COLOR, then FORCE_COLOR, then whether it is a terminal."""
+    env = os.environ if environment is None else environment
+    if flag != "auto":
+        return flag == "always"
+    if env.get("NO_COLOR"):
+        return False
+    if env.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and env.get("TERM") != "dumb"
+
+
+def fit(text: str, encoding: str | None) -> str:
+    """``text`` with what the encoding of a stream lacks written in ASCII, so that printing it cannot fail."""
+    name = encoding or "utf-8"
+    try:
+        text.encode(name)
+    except LookupError:
+        return fit(text, "ascii")
+    except UnicodeEncodeError:
+        return "".join(_fit_one(character, name) for character in text)
+    return text
+
+
+def _fit_one(character: str, encoding: str) -> str:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return _PLAIN.get(character) or character.encode("ascii", "backslashreplace").decode("ascii")
+    return character
+
+
+def safe(text: str) -> str:
+    """``text`` of a checked file without control characters (tabs stay), so that it cannot steer the terminal."""
+    return "".join(c if c == "\t" or not unicodedata.category(c).startswith("C") else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def width(text: str) -> int:
+    """How many cells a text takes in a terminal."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+class Painter:
+    """Colours text, or leaves it alone."""
+
+    def __init__(self, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, style: str, text: str) -> str:
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self._color and text else text

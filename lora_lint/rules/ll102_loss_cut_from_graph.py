@@ -1,0 +1,65 @@
+"""LL102: the value that is backpropagated is cut off from every model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lora_lint.findings import Finding, Fix
+from lora_lint.recipe.conditions import escape
+from lora_lint.recipe.events import Backward
+from lora_lint.recipe.values import Cut
+from lora_lint.rule import Context
+
+GRADLESS = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
+MODES = ("no_grad", "inference_mode")
+NAMES = {"data": ".data", "comparison": "a comparison", "integer cast": "the cast to integers", "numpy": "numpy", "generate": ".generate()"}
+
+
+def check(ctx: Context) -> Iterator[Finding | None]:
+    """Ask each backward pass whether its value still hangs on a model."""
+    for back in ctx.recipe.backwards:
+        tensor = back.tensor
+        if not tensor.cut_off or tensor.forced is not None:
+            continue
+        cuts = [c for c in tensor.cuts if c.kind not in MODES]
+        if not cuts or any(c.kind in MODES and not c.opaque for c in tensor.cuts):
+            continue
+        cut = cuts[-1]
+        what = NAMES.get(cut.kind, cut.kind if cut.kind.endswith("()") else f".{cut.kind}()")
+        number = tensor.number and back.how in (".backward()", "accelerator.backward()")
+        yield ctx.finding(
+            cut.site,
+            f"Nothing can be learned from this loss: {what} cuts it off from the model before {back.how}",
+            case=escape(back.when, []),
+            failure="AttributeError: 'float' object has no attribute 'backward'" if number else GRADLESS,
+            flow=[*((x.site, "the model whose output it is") for x in sorted(cut.lost, key=lambda x: x.number) if x.kind != "layer"),
+                  (cut.site, "the gradient ends here"), (back.site, f"backpropagated by {back.how}")],
+            help="keep the tensor itself; take .item() or .detach() of a copy for logging",
+            fix=_fix(ctx, cut, back),
+        )  # fmt: skip
+
+
+def _fix(ctx: Context, cut: Cut, back: Backward) -> Fix | None:
+    """Drop the call where a tensor expression is left and nothing else needs the number."""
+    if not cut.removable or not ctx.here(cut.site) or len([c for c in back.tensor.cuts if c.kind not in MODES]) != 1:
+        return None
+    node, stmt = cut.site.node, cut.site.stmt
+    if cut.site.calls and not cut.site.function:
+        return None
+    if (
+        isinstance(stmt, cst.SimpleStatementLine)
+        and len(stmt.body) == 1
+        and isinstance(stmt.body[0], cst.Assign)
+        and stmt.body[0].value is node
+        and len(stmt.body[0].targets) == 1
+    ):
+        inner = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else node.value if isinstance(node, cst.Attribute) else None
+        if isinstance(inner, cst.Name) and isinstance(stmt.body[0].targets[0].target, cst.Name) and inner.value == stmt.body[0].targets[0].target.value:
+            return ctx.fix(f"Remove the line that cuts `{inner.value}`", ctx.editor.delete_statement(stmt))
+    if isinstance(node, cst.Call):
+        return ctx.fix("Remove the call that cuts the graph", ctx.editor.remove_method_call(node))
+    if isinstance(node, cst.Attribute):
+        return ctx.fix("Remove .data", ctx.editor.replace(node, ctx.code(node.value)))
+    return None

@@ -1,0 +1,102 @@
+"""LL103: the training forward, or the part with the adapters, runs without grad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lora_lint.findings import Finding, Fix
+from lora_lint.recipe import queries as q
+from lora_lint.recipe.conditions import escape
+from lora_lint.recipe.events import Backward, ModelLife, Site
+from lora_lint.recipe.values import Cut
+from lora_lint.rule import Context
+from lora_lint.rules.ll102_loss_cut_from_graph import GRADLESS, MODES
+
+
+def check(ctx: Context) -> Iterator[Finding | None]:
+    """Ask each backward pass and each trainer under which grad mode the forward ran."""
+    learning = {x.number for b in ctx.recipe.backwards for x in b.tensor.attached}
+    for back in ctx.recipe.backwards:
+        for cut in back.tensor.cuts:
+            if cut.kind not in MODES:
+                continue
+            if back.tensor.cut_off and back.tensor.forced is None:
+                if not any(c.kind not in MODES for c in back.tensor.cuts) or not cut.opaque:
+                    yield _report(ctx, cut, back, None)
+            elif back.tensor.attached:
+                for life in sorted(cut.lost, key=lambda x: x.number):
+                    if life.number not in learning and _meant_to_learn(life, back):
+                        yield _report(ctx, cut, back, life)
+    for life in q.models(ctx.recipe):
+        yield from _trainers(ctx, life)
+
+
+def _meant_to_learn(life: ModelLife, back: Backward) -> bool:
+    """Whether the script shows that it wants to train this model: it carries adapters that are trainable."""
+    return any(e.kind == "wrapped" and q.inference_mode(e.config) is None for e in life.all("wrapped", before=back.order)) and not any(
+        f.event for f in q.frozen(life)
+    )
+
+
+def _report(ctx: Context, cut: Cut, back: Backward, life: ModelLife | None) -> Finding | None:
+    word = "inference_mode" if cut.kind == "inference_mode" else "no_grad"
+    if life is None:
+        message = f"The forward pass whose loss is backpropagated runs under {word}"
+    else:
+        message = f"`{life.name}` runs under {word}, so its adapters learn nothing, without any error: only what follows it is trained"
+    return ctx.finding(
+        cut.site,
+        message,
+        case=escape(back.when, []),
+        failure=GRADLESS if life is None else None,
+        flow=[(cut.site, f"{word} begins"), (back.site, f"backpropagated by {back.how}")],
+        help=f"take the training forward out of {word}",
+        fix=_fix(ctx, cut.site),
+    )
+
+
+def _trainers(ctx: Context, life: ModelLife) -> Iterator[Finding | None]:
+    for run in q.trained(life):
+        if run.how == "trainer" and run.grad in ("off", "inference") and run.grad_site is not None:
+            yield ctx.finding(
+                run.grad_site,
+                "The trainer runs with gradients switched off",
+                case=escape(run.when, []),
+                failure=GRADLESS,
+                flow=[(run.grad_site, "gradients are off from here"), (run.site, "training starts")],
+                help="train outside of it",
+                fix=_fix(ctx, run.grad_site),
+            )
+    for event in life.all("loaded"):
+        if event.data.get("grad") == "inference":
+            for run in q.trained(life):
+                yield ctx.finding(
+                    event.grad_site,
+                    "The model is built under inference_mode: its parameters are inference tensors and can never be trained",
+                    case=escape(q.conjunction(run.when, event.when), []),
+                    failure=GRADLESS,
+                    flow=[(event.grad_site, "inference_mode begins"), (event.site, "the model is loaded"), (run.site, "training starts")],
+                    help="load the model outside of inference_mode",
+                )
+
+
+def _fix(ctx: Context, site: Site) -> Fix | None:
+    """Unwrap the with statement or drop the decorator, where it covers nothing else."""
+    if not ctx.here(site):
+        return None
+    if isinstance(site.node, cst.Decorator) and isinstance(site.stmt, cst.FunctionDef):
+        users = {id(c.site.node) for x in ctx.recipe.models for c in x.all("forward", "generate") if c.data.get("grad_site") is not None and c.grad_site.node is site.node}
+        lives = {x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node}
+        if len(users) > 1 or len(lives) > 1:
+            return None
+        return ctx.fix("Drop the decorator", ctx.editor.remove_decorator(site.stmt, site.node))
+    if isinstance(site.node, cst.WithItem) and isinstance(site.stmt, cst.With):
+        lives = {x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node}
+        if len(lives) > 1:
+            return None
+        index = next((i for i, item in enumerate(site.stmt.items) if item is site.node), None)
+        if index is not None:
+            return ctx.fix("Run the forward pass with gradients", ctx.editor.unwrap_with(site.stmt, index))
+    return None

@@ -1,0 +1,50 @@
+"""LL502: every parameter is frozen when training starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lora_lint.findings import Finding
+from lora_lint.recipe import queries as q
+from lora_lint.recipe.events import Event
+from lora_lint.rule import Context
+
+NOFN = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
+CAUSES = {
+    "frozen": "every parameter is frozen here, the adapters included",
+    "merged": "the adapters are merged away here, and the base is frozen",
+    "disabled": "the adapters are disabled here, and the base is frozen",
+    "merged_in_place": "the adapters are merged here: the forward goes around them",
+}
+
+
+def check(ctx: Context) -> Iterator[Finding | None]:
+    """Ask each training run whether anything is left that can learn."""
+    for life in q.models(ctx.recipe):
+        if life.kind == "outside" and not any(True for _ in life.all("wrapped", "adapter_loaded")):
+            continue
+        for found in q.frozen(life):
+            if found.event.kind not in CAUSES or q.learns_elsewhere(ctx.recipe, found.run, life):
+                continue
+            attached = list(life.all("wrapped", "adapter_loaded", before=found.event.order))
+            if not attached and life.kind != "pretrained":
+                continue
+            silent = any(q.possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
+            yield ctx.finding(
+                found.event.site,
+                f"Nothing is left to train: {CAUSES[found.event.kind]}",
+                case=found.case,
+                failure=None if silent else NOFN,
+                flow=_flow(found, attached),
+                help="freeze before the adapters are attached, and leave them trainable",
+            )
+
+
+def _flow(found: q.Frozen, attached: list[Event]) -> list[tuple[object, str]]:
+    return list(
+        q.story(
+            *((e, "adapters are attached") for e in attached[-1:]),
+            (found.event, CAUSES[found.event.kind].partition(",")[0]),
+            (found.run, "training starts"),
+        )
+    )

@@ -1,0 +1,17 @@
+"""Fine: the loss is still attached, requires_grad_() changes nothing, and the adapters train."""
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tok = AutoTokenizer.from_pretrained("huggyllama/llama-7b")
+model = AutoModelForCausalLM.from_pretrained("huggyllama/llama-7b")
+model = get_peft_model(model, LoraConfig(r=8, target_modules=["q_proj"], task_type="CAUSAL_LM")).to("cuda")
+opt = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+model.train()
+for line in open("train.txt", encoding="utf-8"):
+    ids = tok(line, return_tensors="pt").input_ids.to("cuda")
+    loss = model(input_ids=ids, labels=ids).loss
+    loss.requires_grad_(True)
+    loss.backward()
+    opt.step()
+    opt.zero_grad()

@@ -1,0 +1,21 @@
+"""Fine: the optimizer is built from the wrapped model."""
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+
+def make_optimizer(model, lr):
+    return torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=lr)
+
+
+tokenizer = AutoTokenizer.from_pretrained("meta-llama/Llama-2-7b-hf")
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf", torch_dtype=torch.bfloat16).to("cuda")
+model = get_peft_model(model, LoraConfig(r=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"))
+optimizer = make_optimizer(model, lr=1e-4)
+model.train()
+for line in open("train.txt"):
+    batch = tokenizer(line.strip(), return_tensors="pt").to("cuda")
+    loss = model(**batch, labels=batch["input_ids"]).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
