@@ -14,7 +14,7 @@ from lora_lint import codes
 from lora_lint.config import Settings
 from lora_lint.findings import Finding, Position, Severity, Span
 from lora_lint.project import Project, find_root
-from lora_lint.source import Source, SourceError
+from lora_lint.source import ReadError, Source, SourceError
 from lora_lint.suppressions import Suppressions
 from lora_lint.target import Target
 
@@ -56,17 +56,20 @@ def check_source(source: Source, settings: Settings, project: Project | None = N
         found = analyse(source, settings.target, enabled, project)
         outcome = Suppressions(source).apply([finding for finding in found if finding.code in enabled], enabled)
     except SourceError as error:
-        return FileResult(source.path, source, [syntax_finding(source.path, error, source)], error=error)
+        return _failed(source, error)
     except RecursionError:
-        error = SourceError("nested too deeply to be analysed")
-        return FileResult(source.path, source, [syntax_finding(source.path, error, source)], error=error)
+        return _failed(source, SourceError("nested too deeply to be analysed"))
     except Exception as problem:
         if os.environ.get("LORA_LINT_RAISE"):  # for those who work on lora-lint itself
             raise
-        error = SourceError(f"internal error, please report it: {type(problem).__name__}: {' '.join(str(problem).split())}")
-        return FileResult(source.path, source, error=error)
+        text = f"internal error, please report it: {type(problem).__name__}: {' '.join(str(problem).split())}"
+        return FileResult(source.path, source, error=SourceError(text))
     shown = [finding for finding in outcome.kept if finding.severity >= settings.severity]
     return FileResult(source.path, source, shown, outcome.suppressed)
+
+
+def _failed(source: Source, error: SourceError) -> FileResult:
+    return FileResult(source.path, source, [syntax_finding(source.path, error, source)], error=error)
 
 
 def check_and_fix(source: Source, settings: Settings, project: Project | None, *, unsafe: bool) -> FileResult:
@@ -99,7 +102,7 @@ def check_file(path: Path, display: str, settings: Settings, projects: Projects,
 
 def unreadable(display: str, error: SourceError) -> FileResult:
     """The result for a file whose text could not be had; a finding only where the contents are at fault."""
-    findings = [] if error.message.startswith("cannot read") else [syntax_finding(display, error, None)]
+    findings = [] if isinstance(error, ReadError) else [syntax_finding(display, error, None)]
     return FileResult(display, None, findings, error=error)
 
 

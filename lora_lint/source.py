@@ -38,6 +38,10 @@ class SourceError(Exception):
         self.position = position
 
 
+class ReadError(SourceError):
+    """A file whose bytes could not be had: not the fault of its contents."""
+
+
 class Source:
     """One Python file.
 
@@ -58,13 +62,13 @@ class Source:
 
     @classmethod
     def read(cls, path: Path | str, display: str | None = None) -> Source:
-        """Read a file; ``display`` is the name to show (default: the path as given). Raises ``SourceError``."""
+        """Read a file; ``display`` is the name to show (default: the path as given). Raises ``SourceError`` (``ReadError`` for I/O)."""
         file = Path(path)
         try:
             with file.open("rb") as stream:
                 raw = stream.read(MAX_BYTES + 1)
         except OSError as error:
-            raise SourceError(f"cannot read: {error.strerror or error}") from None
+            raise ReadError(f"cannot read: {error.strerror or error}") from None
         return cls.from_bytes(raw, display if display is not None else str(path), file=file)
 
     @classmethod

@@ -288,7 +288,10 @@ class TestChecking:
         ("arguments", "message"),
         [
             (["--select", "LL299"], "error: unknown rule 'LL299'; did you mean 'LL"),
-            (["--ignore", "kbit-training-not-prepard"], "error: unknown rule 'kbit-training-not-prepard'; did you mean 'kbit-training-not-prepared'?"),
+            (
+                ["--ignore", "kbit-training-not-prepard"],
+                "error: unknown rule 'kbit-training-not-prepard'; did you mean 'kbit-training-not-prepared'?",
+            ),
             (["--target", "transfomers==4.44.2"], "error: unknown target library 'transfomers' (--target): did you mean 'transformers'?"),
             (["--target", "transformers=>4"], "error: malformed requirement 'transformers=>4' (--target)"),
             (["--slect", "LL1"], "error: No such option"),

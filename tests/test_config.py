@@ -93,7 +93,7 @@ def test_forced_and_isolated(tmp_path: Path) -> None:
     other = write(tmp_path / "other", 'select = ["LL2"]\n', "mine.toml")
     assert Configs(forced=other).of(tmp_path).select == ("LL2",)
     assert Configs(isolated=True, cwd=tmp_path).of(tmp_path) == Config(tmp_path)
-    with pytest.raises(ConfigError, match="no \\[tool.lora-lint\\] section"):
+    with pytest.raises(ConfigError, match=r"no \[tool\.lora-lint\] section"):
         Configs(forced=write(tmp_path / "x", "[tool.a]\n", "pyproject.toml"))
 
 

@@ -12,7 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = (".pre-commit-hooks.yaml", "pyproject.toml", "README.md", "lora_lint", "rules")
-NO_INDEX = ("No matching distribution", "Could not find a version", "Failed to establish a new connection", "Temporary failure", "Max retries exceeded")
+NO_INDEX = (
+    "No matching distribution",
+    "Could not find a version",
+    "Failed to establish a new connection",
+    "Temporary failure",
+    "Max retries exceeded",
+)
 
 
 def git(folder: Path, *arguments: str) -> None:

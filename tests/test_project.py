@@ -12,7 +12,16 @@ from lora_lint.source import Source
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "repo"
-    for name in ("pyproject.toml", "train.py", "utils.py", "pkg/__init__.py", "pkg/models.py", "pkg/sub/__init__.py", "pkg/sub/deep.py", "src/lib.py"):
+    for name in (
+        "pyproject.toml",
+        "train.py",
+        "utils.py",
+        "pkg/__init__.py",
+        "pkg/models.py",
+        "pkg/sub/__init__.py",
+        "pkg/sub/deep.py",
+        "src/lib.py",
+    ):
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# {name}\n", encoding="utf-8")

@@ -33,7 +33,7 @@ KEYS: dict[str, type] = {
     "sources": list,
     "facts": list,
 }
-MARKER = re.compile(r"#((?:\s+LL\d{3})+)\s*$")
+MARKER = re.compile(r"#((?:\s+LL\d{3})+)(\s+note)?\s*$")
 HEADER = re.compile(r"^#[ \t]*(target|fix|today):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 INCLUDE = re.compile(r"^\{\{\s*(\S+)\s*\}\}$", re.MULTILINE)
 
@@ -57,22 +57,19 @@ class Example:
         head = "\n".join(self.text.splitlines()[:10])
         return next((value for name, value in HEADER.findall(head) if name == key), None)
 
-    def marks(self) -> set[tuple[int, str]]:
-        """The (line, code) pairs that the comments at the ends of lines ask for."""
+    def marks(self, *, notes: bool = False) -> set[tuple[int, str]]:
+        """The (line, code) pairs that the comments at the ends of lines ask for: those that a user sees by default, or the notes."""
         lines = enumerate(self.text.splitlines(), 1)
-        return {(number, code) for number, line in lines if (found := MARKER.search(line)) for code in found[1].split()}
+        found = [(number, mark) for number, line in lines if (mark := MARKER.search(line)) and bool(mark[2]) == notes]
+        return {(number, code) for number, mark in found for code in mark[1].split()}
 
-    def check(self, source: Source) -> list[Finding]:
-        """Everything that is reported of ``source`` on this example's target."""
+    def check(self, source: Source, severity: Severity = Severity.WARNING) -> list[Finding]:
+        """What is reported of ``source`` on this example's target; by default what a user sees by default."""
         spec = self.header("target")
         target = Target.parse([(spec, "# target")]) if spec else Target.unknown()
-        result = check_source(source, Settings(frozenset(codes.names()), target))
+        result = check_source(source, Settings(frozenset(codes.names()), target, severity))
         assert result.error is None, result.error
         return list(result.findings)
-
-    def loud(self) -> list[Finding]:
-        """What the user sees by default."""
-        return [f for f in self.check(self.source) if f.severity >= Severity.WARNING]
 
     @property
     def source(self) -> Source:
@@ -111,22 +108,24 @@ def _internal_errors_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("example", examples("bad"))
 def test_bad_is_reported_on_the_marked_lines(example: Example) -> None:
-    marks = example.marks()
-    assert example.code in {code for _, code in marks}, "no line is marked with the rule's own code"
-    assert pairs(example.loud()) == marks
+    marks, notes = example.marks(), example.marks(notes=True)
+    assert example.code in {code for _, code in marks | notes}, "no line is marked with the rule's own code"
+    found = example.check(example.source, Severity.NOTE)
+    assert pairs([f for f in found if f.severity >= Severity.WARNING]) == marks
+    assert notes <= pairs([f for f in found if f.severity == Severity.NOTE])
 
 
 @pytest.mark.parametrize("example", examples("good"))
 def test_good_is_silent(example: Example) -> None:
-    assert not example.marks()
-    assert pairs(example.loud()) == set()
+    assert not example.marks() | example.marks(notes=True)
+    assert pairs(example.check(example.source)) == set()
 
 
 @pytest.mark.parametrize("example", examples("known"))
 def test_known_wrong_answers_are_as_recorded(example: Example) -> None:
     today = example.header("today")
     assert today is not None, "a comment line '# today: CODES' says what is reported today"
-    assert {f.code for f in example.loud()} == set(today.split())
+    assert {f.code for f in example.check(example.source)} == set(today.split())
 
 
 @pytest.mark.parametrize("path", fixed())
@@ -143,7 +142,7 @@ def test_fix_gives_the_fixed_file(path: Path) -> None:
 def test_fixed_file_is_settled(path: Path) -> None:
     """The fixed file, checked as a file of its own, is quiet for the rule, and fixing it again changes nothing."""
     example = Example(path)
-    assert example.code not in {f.code for f in example.loud()}
+    assert example.code not in {f.code for f in example.check(example.source)}
     again = fix_text(example.source, example.check, unsafe=example.header("fix") == "unsafe")
     assert again.source_after.data == example.source.data
 

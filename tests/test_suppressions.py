@@ -13,9 +13,7 @@ def outcome(text: str, *places: tuple[str, int, int], enabled: frozenset[str] | 
     """Suppressions over findings given as code, first line and last line."""
     source = Source.from_bytes(text.encode(), "a.py")
     names = codes.names()
-    findings = [
-        Finding(code, names[code], Severity.ERROR, "m", "a.py", Span(Position(first, 1), Position(last, 3))) for code, first, last in places
-    ]
+    findings = [Finding(code, names[code], Severity.ERROR, "m", "a.py", Span(Position(first, 1), Position(last, 3))) for code, first, last in places]
     return Suppressions(source).apply(findings, enabled if enabled is not None else frozenset(names))
 
 
@@ -124,7 +122,10 @@ def test_unknown_codes() -> None:
     assert reported("x = f()  # lora-lint: ignore[LL299, kbit-training-not-prepard]\n") == ["LL902:1", "LL902:1"]
     assert reported("x = f()  # noqa: LL299\n") == ["LL902:1"]
     assert reported("x = f()  # noqa: XYZ123, pandas\n") == []
-    assert fixed("x = f()  # lora-lint: ignore[kbit-training-not-prepard]\n", unsafe=True) == "x = f()  # lora-lint: ignore[kbit-training-not-prepared]\n"
+    assert (
+        fixed("x = f()  # lora-lint: ignore[kbit-training-not-prepard]\n", unsafe=True)
+        == "x = f()  # lora-lint: ignore[kbit-training-not-prepared]\n"
+    )
     assert fixed("x = f()  # lora-lint: ignore[qwertz]\n", unsafe=True) == "x = f()\n"
 
 

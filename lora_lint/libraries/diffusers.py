@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lora_lint.libraries.registry import function, harmless
 from lora_lint.libraries.transformers import load
-from lora_lint.recipe.values import Obj, Value, unknown
+from lora_lint.recipe.values import Model, Obj, Value, unknown
 
 if TYPE_CHECKING:
     from lora_lint.recipe.interpreter import Call
@@ -24,6 +24,20 @@ def _from_pretrained(call: Call) -> Value:
     model = load(call, "diffusers", cls)
     model.life.kind = "diffusers"
     return model
+
+
+@function("diffusers.*.from_config", "diffusers.*.from_unet", "diffusers.*.from_transformer")
+def _from_config(call: Call) -> Value:
+    cls = call.name.split(".")[-2]
+    if not cls.endswith(("Model", "Model2D", "Net")):
+        return unknown(cls)
+    return Model(call.m.life("diffusers", call.node, library="diffusers", cls=cls))
+
+
+@function("diffusers.*Model")
+def _construct(call: Call) -> Value:
+    leaf = call.name.rpartition(".")[2]
+    return Model(call.m.life("diffusers", call.node, library="diffusers", cls=leaf))
 
 
 @function("diffusers.get_scheduler", "transformers.get_scheduler", "transformers.get_*_schedule*")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lora_lint.libraries.registry import function, harmless, method
 from lora_lint.libraries.transformers import load
-from lora_lint.recipe.values import ABSENT, NONE, TRUE, Bound, Const, Model, Obj, Phi, Value, options, unknown
+from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Model, Obj, Sym, Value, unknown
 
 if TYPE_CHECKING:
     from lora_lint.recipe.interpreter import Call
@@ -26,7 +26,9 @@ def _config(call: Call) -> Value:
 @function("peft.*Config.from_pretrained")
 def _stored_config(call: Call) -> Value:
     leaf = call.name.split(".")[-2]
-    return Obj("adapter_config", {}, call.site, leaf, {"open": True, "sites": {}, "stored": True})
+    path = call.get("pretrained_model_name_or_path", 0)
+    text = path.text if isinstance(path, Sym) else str(path.value) if isinstance(path, Const) else ""
+    return Obj("adapter_config", {}, call.site, leaf, {"open": True, "sites": {}, "stored": True, "path": text.lower()})
 
 
 @function("peft.get_peft_config")
@@ -196,5 +198,3 @@ def _prepare(call: Call) -> Value:
 def _utility(call: Call) -> Value:
     return unknown(call.name)
 
-
-_ = (Bound, Phi, options)

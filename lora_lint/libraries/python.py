@@ -75,7 +75,7 @@ def _setattr(call: Call) -> Value:
 def _hasattr(call: Call) -> Value:
     owner, name = call.get("obj", 0), call.get("name", 1)
     text = name.value if isinstance(name, Const) else "?"
-    if isinstance(owner, Model) and text in ("enable_input_require_grads", "gradient_checkpointing_enable", "config", "get_input_embeddings", "parameters"):
+    if isinstance(owner, Model) and text in ("enable_input_require_grads", "gradient_checkpointing_enable", "config", "get_input_embeddings", "parameters", "device"):
         return TRUE
     if isinstance(owner, Inst) and isinstance(text, str) and (text in owner.slots or owner.cls.lookup(text) is not None):
         return TRUE

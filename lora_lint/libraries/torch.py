@@ -105,7 +105,7 @@ def _device(call: Call) -> Value:
 @attribute("device", "type", "index")
 def _device_type(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
     device = device_of(owner)
-    return Const("cuda") if device.kind == "cuda" and name == "type" else m.derive(("devicetype", id(owner), name), f"device.{name}")
+    return Const("cuda") if device.kind == "cuda" and name == "type" else m.derive(("devicetype", id(owner), name), f"device.{name}", declared=False)
 
 
 @function("torch.cuda.is_available")
@@ -347,7 +347,7 @@ def backward(m: Interpreter, value: Value, node: cst.CSTNode, how: str) -> Value
         m.recipe.backwards.append(Backward(value, m.site(node), m.pc, m.tick(), how))
         for life in value.through | value.attached:
             if life.kind != "input":
-                m.event(life, "trained", node, how=how, trainer=None)
+                m.event(life, "trained", node, how=how, trainer=None, opaque=value.opaque)
     return NONE
 
 

@@ -315,7 +315,8 @@ def _forward(call: Call) -> Value:
     segment = owner.part.rpartition(".")[2]
     tensors = torch.combine_unknown(call, call.values()) is not None
     if owner.part and segment not in SUBMODULES and not tensors and "[]" not in owner.part and segment != "module":
-        return unknown(f"model.{segment}(…)")
+        call.name = segment
+        return _model_method(call)
     if owner.part and segment not in SUBMODULES and "[]" not in owner.part and call.name not in ("forward",) and segment not in ("module", "embeddings"):
         made = m.combine(call.values(), call.node)
         return m.result(Tensor(made.attached | {owner.life}, made.cuts, made.device, True, through=made.through | {owner.life}, site=call.site))
@@ -396,6 +397,12 @@ def _engine_backward(call: Call) -> Value:
 
 @method("model", "*")
 def _model_method(call: Call) -> Value:
+    """A method without a summary: one that is given modules, or that a library out of sight defines, may change what trains."""
+    m = call.m
+    owner = call.owner
+    assert isinstance(owner, Model)
+    if any(m.models_in(v) for v in call.values()) or call.name.startswith(("set_", "inject", "replace", "load_", "add_")):
+        m.event(owner, "surgery", call.node, lives=[], part=call.name)
     return unknown(f"model.{call.name}(…)")
 
 

@@ -7,11 +7,10 @@ use the same subject, so ``if args.qlora:`` around the load and around the prepa
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-MAX_ASSIGNMENTS = 4096
+MAX_CHOICES = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,34 +134,63 @@ def subjects(condition: Condition) -> list[Subject]:
     return list(dict.fromkeys(x.subject for c in condition for x in sorted(c, key=lambda x: x.subject.text)))
 
 
-def _domains(conditions: Iterable[Condition]) -> dict[Subject, list[object]]:
-    domains: dict[Subject, list[object]] = {}
+Domains = dict[Subject, list[object]]
+Assignment = dict[Subject, object]
+
+
+def _domains(conditions: Iterable[Condition]) -> Domains:
+    """For each subject the values that tell its tests apart: those named, its default, and any other true and false one."""
+    domains: Domains = {}
     for condition in conditions:
         for literal in (x for c in condition for x in c):
-            known = domains.setdefault(literal.subject, [OTHER_TRUE, OTHER_FALSE])
+            known = domains.get(literal.subject)
+            if known is None:
+                known = domains[literal.subject] = [*literal.subject.default, OTHER_TRUE, OTHER_FALSE]
             if isinstance(literal.test, Among):
                 known.extend(v for v in literal.test.values if not any(_same(v, k) for k in known))
-    for subject, known in domains.items():
-        if subject.default and not any(_same(subject.default[0], k) for k in known):
-            known.insert(0, subject.default[0])
     return domains
 
 
-def _true(condition: Condition, values: dict[Subject, object]) -> bool:
-    return all(any(x.holds(values[x.subject]) for x in clause) for clause in condition)
-
-
-def _assignments(condition: Condition, domains: dict[Subject, list[object]]) -> Iterator[dict[Subject, object]]:
-    """Assignments to the condition's subjects that make it true, at most MAX_ASSIGNMENTS of them tried."""
-    mine = subjects(condition)
-    narrowed = []
-    for s in mine:
-        units = [next(iter(c)) for c in condition if len(c) == 1 and next(iter(c)).subject is s]
-        narrowed.append([v for v in domains[s] if all(u.holds(v) for u in units)])
-    for values in itertools.islice(itertools.product(*narrowed), MAX_ASSIGNMENTS):
-        assignment = dict(zip(mine, values, strict=True))
-        if _true(condition, assignment):
-            yield assignment
+def _solve(clauses: Iterable[Clause], domains: Domains, budget: list[int]) -> Assignment | None:
+    """Values that make every clause true, by unit propagation and search; ``None`` where there are none (or the budget is used up)."""
+    open_clauses = list(clauses)
+    domains = dict(domains)
+    changed = True
+    while changed:
+        changed = False
+        rest: list[Clause] = []
+        for clause in open_clauses:
+            alive: list[Literal] = []
+            satisfied = False
+            for literal in clause:
+                hits = [literal.holds(v) for v in domains[literal.subject]]
+                if all(hits):
+                    satisfied = True
+                    break
+                if any(hits):
+                    alive.append(literal)
+            if satisfied:
+                continue
+            if not alive:
+                return None
+            if len(alive) == 1:
+                one = alive[0]
+                domains[one.subject] = [v for v in domains[one.subject] if one.holds(v)]
+                changed = True
+                continue
+            rest.append(frozenset(alive))
+        open_clauses = rest
+    if not open_clauses:
+        return {s: values[0] for s, values in domains.items()}
+    subject = next(iter(open_clauses[0])).subject
+    for value in domains[subject]:
+        budget[0] -= 1
+        if budget[0] < 0:
+            return None
+        found = _solve(open_clauses, {**domains, subject: [value]}, budget)
+        if found is not None:
+            return found
+    return None
 
 
 def satisfiable(condition: Condition) -> bool:
@@ -171,27 +199,12 @@ def satisfiable(condition: Condition) -> bool:
         return True
     if frozenset() in condition:
         return False
-    return next(_assignments(condition, _domains([condition])), None) is not None
+    return _solve(condition, _domains([condition]), [MAX_CHOICES]) is not None
 
 
 def compatible(a: Condition, b: Condition) -> bool:
     """Whether both can hold in one run."""
     return satisfiable(both(a, b))
-
-
-def implies(a: Condition, b: Condition) -> bool:
-    """Whether every run that meets ``a`` meets ``b``."""
-    if set(b) <= set(a):
-        return True
-    mine = set(subjects(a))
-    if any(s not in mine for s in subjects(b)):
-        for clause in b:
-            if clause not in a and all(x.subject not in mine for x in clause):
-                return False
-    inverse = negate(b)
-    if inverse is not None:
-        return not satisfiable(both(a, inverse))
-    return all(not satisfiable(both(a, negate((clause,)) or ALWAYS)) for clause in b)
 
 
 @dataclass(frozen=True)
@@ -209,33 +222,49 @@ def escape(happens: Condition, cures: Iterable[Condition]) -> Case | None:
     A cure that depends on anything else may have happened, and then there is no such choice: where the analysis cannot know, it is silent.
     Subjects that the script does not declare as settings are not for the user to choose: a fault that needs one of them is not certain.
     """
-    cures = list(cures)
     if frozenset() in happens:
         return None
-    domains = _domains([happens, *cures])
-    mine = subjects(happens)
-    found: Case | None = None
-    for values in _assignments(happens, domains):
-        if any(_may_hold(cure, values) for cure in cures):
+    mine = set(subjects(happens))
+    domains = _domains([happens])
+    possible = []
+    for cure in dict.fromkeys(cures):
+        if not compatible(happens, cure):
             continue
-        by_default = all(s.default and _same(s.default[0], values[s]) for s in mine)
-        case = Case(by_default, describe(happens, values), all(s.declared for s in mine))
-        if by_default:
-            return case
-        found = found or case
-    return found
+        # a clause over our own subjects alone is the only lever by which this cure can be ruled out
+        levers = [c for c in cure if all(x.subject in mine for x in c) and c not in happens]
+        if not levers:
+            return None
+        possible.append(levers)
+        domains |= _domains([happens, *((c,) for c in levers), *((c,) for known in possible for c in known)])
+    certain = all(s.declared for s in mine)
+    defaults: Assignment = {s: s.default[0] for s in mine if s.default}
+    if len(defaults) == len(mine) and _true(happens, defaults) and all(any(not _holds(c, defaults) for c in levers) for levers in possible):
+        return Case(True, describe(happens, defaults), certain)
+    budget = [MAX_CHOICES]
+    chosen = _rule_out(list(happens), possible, domains, budget)
+    return Case(not mine, describe(happens, chosen), certain) if chosen is not None else None
 
 
-def _may_hold(condition: Condition, values: dict[Subject, object]) -> bool:
-    rest: list[Clause] = []
-    for clause in condition:
-        if any(x.subject in values and x.holds(values[x.subject]) for x in clause):
-            continue
-        rest.append(frozenset(x for x in clause if x.subject not in values))
-    return satisfiable(tuple(rest))
+def _rule_out(clauses: list[Clause], possible: list[list[Clause]], domains: Domains, budget: list[int]) -> Assignment | None:
+    found = _solve(clauses, domains, budget)
+    if found is None or not possible:
+        return found
+    for lever in possible[0]:
+        made = _rule_out([*clauses, *(frozenset((~x,)) for x in lever)], possible[1:], domains, budget)
+        if made is not None:
+            return made
+    return None
 
 
-def describe(condition: Condition, values: dict[Subject, object] | None = None) -> str:
+def _holds(clause: Clause, values: Assignment) -> bool:
+    return any(x.holds(values[x.subject]) for x in clause)
+
+
+def _true(condition: Condition, values: Assignment) -> bool:
+    return all(_holds(clause, values) for clause in condition)
+
+
+def describe(condition: Condition, values: Assignment | None = None) -> str:
     """The condition in words for a message: ``args.qlora and bits == 4``."""
     parts: list[str] = []
     for clause in condition:

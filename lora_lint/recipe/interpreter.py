@@ -16,7 +16,7 @@ import libcst as cst
 from lora_lint import libraries
 from lora_lint.recipe.conditions import ALWAYS, NEVER, Among, Condition, Literal, Subject, both, either, negate, unit
 from lora_lint.recipe.events import Site
-from lora_lint.recipe.machine import MAX_DEPTH, Exhausted, Frame, GradMode, Machine
+from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, Exhausted, Frame, GradMode, Machine
 from lora_lint.recipe.values import (
     ABSENT,
     FALSE,
@@ -104,7 +104,7 @@ class Interpreter(Machine):
             self.dead, self.pc = "", ALWAYS
             self.uncalled()
         except Exhausted:
-            self.recipe.gave_up = "the step budget is used up"
+            self.recipe.gave_up = "the step budget was used up"
 
     def uncalled(self) -> None:
         """Read trainers' hooks, then functions and methods that nothing called, with unknown arguments."""
@@ -127,7 +127,18 @@ class Interpreter(Machine):
         """Execute an entry point from the module's final state, without a path condition."""
         self.pc, self.dead, self.modes, self.calls, self.frames, self.depth = ALWAYS, "", [], [], [], 0
         self.active = []
-        value = thunk()
+        whole, self.budget = self.budget, min(self.budget, self.recipe.steps + STEPS_PER_ENTRY)
+        scope, module, journals = self.scope, self.module, len(self.journals)
+        value: Value = NONE
+        try:
+            value = thunk()
+        except Exhausted:
+            if self.recipe.steps >= whole:
+                raise
+            self.recipe.gave_up = "a function was not read to its end"
+            self.scope, self.module = scope, module
+            del self.journals[journals:]
+        self.budget = whole
         self.pc, self.dead, self.modes = ALWAYS, "", []
         return value
 
@@ -360,7 +371,7 @@ class Interpreter(Machine):
         self.scope = before
 
     def do_If(self, node: cst.If) -> None:
-        true, false = self.truth(self.eval(node.test))
+        true, false = self.test(node.test)
         if true == ALWAYS:
             self.suite(node.body)
             return
@@ -401,7 +412,7 @@ class Interpreter(Machine):
             self.suite(node.orelse.body)
 
     def do_While(self, node: cst.While) -> None:
-        true, _ = self.truth(self.eval(node.test))
+        true, _ = self.test(node.test)
         if frozenset() not in true:
             self.loop_body(node.body)
 
@@ -730,7 +741,7 @@ class Interpreter(Machine):
         return unknown("sent")
 
     def ev_IfExp(self, node: cst.IfExp) -> Value:
-        true, false = self.truth(self.eval(node.test))
+        true, false = self.test(node.test)
         return self.branch([(true, lambda: self.eval(node.body)), (false, lambda: self.eval(node.orelse))])
 
     def ev_BooleanOperation(self, node: cst.BooleanOperation) -> Value:
@@ -747,7 +758,7 @@ class Interpreter(Machine):
                 both_true = both(true, r_true)
                 joined = either(false, both(true, r_false)) if len(r_false) <= 3 else None
                 simple = negate(both_true)
-                return Bool(both_true, simple if simple is not None else joined if joined is not None else self.opaque(id(node).__str__(), "the test")[1])
+                return Bool(both_true, simple if simple is not None else joined if joined is not None else self.opaque(self.text(node), self.text(node))[1])
             return phi([(true, right), (false, left)])
         if true == ALWAYS:
             return left
@@ -762,10 +773,10 @@ class Interpreter(Machine):
         return phi([(true, left), (false, right)])
 
     def ev_UnaryOperation(self, node: cst.UnaryOperation) -> Value:
-        value = self.eval(node.expression)
         if isinstance(node.operator, cst.Not):
-            true, false = self.truth(value)
+            true, false = self.test(node.expression)
             return FALSE if true == ALWAYS else TRUE if false == ALWAYS else Bool(false, true)
+        value = self.eval(node.expression)
         if isinstance(node.operator, cst.Minus) and isinstance(value, Const) and isinstance(value.value, (int, float)):
             return Const(-value.value)
         return self.each(value, lambda v: self.combine([v], node) if isinstance(v, Tensor) else unknown("number"))
@@ -813,7 +824,7 @@ class Interpreter(Machine):
                 true, false = self.truth(result)
                 r_true, _ = self.truth(made)
                 joined = both(true, r_true)
-                result = Bool(joined, negate(joined) or self.opaque(str(id(node)), "the test")[1])
+                result = Bool(joined, negate(joined) or self.opaque(self.text(node), self.text(node))[1])
             left = right
         return result or unknown("test")
 
@@ -857,7 +868,8 @@ class Interpreter(Machine):
             return Const((str(left.value) in right.value) is not negative)
         texts = [v.subject if isinstance(v, Sym) else v.value if isinstance(v, Const) else id(v) for v in (left, right)]
         positive = {"NotEqual": "Equal", "IsNot": "Is", "NotIn": "In"}.get(operator, operator)
-        made = self.derive((positive, *map(repr, texts)), self.text(node))
+        declared = all(v.subject.declared for v in (left, right) if isinstance(v, Sym))
+        made = self.derive((positive, *map(repr, texts)), self.text(node), declared=declared)
         true, false = self.truth(made)
         return Bool(false, true) if negative else Bool(true, false)
 
@@ -1047,7 +1059,7 @@ class Interpreter(Machine):
             self.assign(for_in.target, element)
             keep: Condition = ALWAYS
             for test in for_in.ifs:
-                true, _ = self.truth(self.eval(test.test))
+                true, _ = self.test(test.test)
                 keep = both(keep, true)
             if frozenset() in keep:
                 continue
@@ -1063,6 +1075,32 @@ class Interpreter(Machine):
         return found
 
     # ================================================================ calls
+    def test(self, node: cst.BaseExpression) -> tuple[Condition, Condition]:
+        """The conditions under which an expression that is tested is true and false."""
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            true, false = self.test(node.expression)
+            return false, true
+        if not isinstance(node, cst.BooleanOperation) or self.expression_depth > 60:
+            return self.truth(self.eval(node))
+        conjunction = isinstance(node.operator, cst.And)
+        self.expression_depth += 1
+        left = self.test(node.left)
+        goes_on, ends = left if conjunction else (left[1], left[0])
+        if frozenset() in goes_on:
+            self.expression_depth -= 1
+            return left
+        before = self.pc
+        self.pc = both(before, goes_on)
+        right = self.test(node.right)
+        self.pc = before
+        self.expression_depth -= 1
+        on, off = right if conjunction else (right[1], right[0])
+        joined = both(goes_on, on)
+        other = either(ends, off)
+        if other is None or len(joined) > 12:
+            return self.opaque(self.text(node), self.text(node))
+        return (joined, other) if conjunction else (other, joined)
+
     def ev_Call(self, node: cst.Call) -> Value:
         if isinstance(node.func, cst.Name) and node.func.value == "super" and self.scope.find("super") is None:
             return self.super_value()

@@ -17,7 +17,6 @@ from lora_lint.recipe.conditions import (
     either,
     negate,
     satisfiable,
-    subjects,
     unit,
 )
 from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, ModelLife, OptimizerLife, Site, TrainerLife
@@ -46,7 +45,9 @@ if TYPE_CHECKING:
 
     from lora_lint.source import Source
 
-STEP_BUDGET = 400_000
+STEPS_PER_LINE = 12
+STEPS_PER_FILE = 30_000
+STEPS_PER_ENTRY = 8_000
 MAX_DEPTH = 24
 
 
@@ -108,12 +109,13 @@ class Machine:
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
+        self.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
 
     # ---------------------------------------------------------------- budget
     def step(self) -> None:
         """Count one step; raise Exhausted at the end of the budget, so that no input can hang the analysis."""
         self.recipe.steps += 1
-        if self.recipe.steps > STEP_BUDGET:
+        if self.recipe.steps > self.budget:
             raise Exhausted
 
     # ---------------------------------------------------------------- variables
@@ -129,7 +131,7 @@ class Machine:
         results: list[tuple[Condition, Value, str, Condition, dict[tuple[int, Any], tuple[Slots, Any, Value]]]] = []
         for condition, thunk in alternatives:
             pc = both(base, condition)
-            if frozenset() in pc or (condition and base and set(subjects(condition)) & set(subjects(base)) and not satisfiable(pc)):
+            if frozenset() in pc or not self.feasible(base, condition):
                 continue
             self.pc, self.dead = pc, ""
             self.journals.append({})
@@ -157,11 +159,11 @@ class Machine:
         if len(alive) == 1:
             for slots, key, new in alive[0][4].values():
                 self.store(slots, key, new)
-            if len(results) > 1:
+            if any(r[2] != "raise" for r in results if r[2]):
                 self.pc = alive[0][3]
             return alive[0][1]
         for condition, _, dead, _, _ in results:
-            inverse = negate(condition) if dead else None
+            inverse = negate(condition) if dead and dead != "raise" else None
             if inverse is not None:
                 self.pc = both(self.pc, inverse)
         touched: dict[tuple[int, Any], tuple[Slots, Any]] = {}
@@ -171,6 +173,13 @@ class Machine:
             before = slots.get(key, ABSENT)
             self.store(slots, key, phi([(r[0], r[4][k][2] if k in r[4] else before) for r in alive]))
         return phi([(r[0], r[1]) for r in alive])
+
+    @staticmethod
+    def feasible(base: Condition, condition: Condition) -> bool:
+        """Whether a condition can hold on a path: only the path's clauses about the same subjects can speak against it."""
+        mine = {x.subject for c in condition for x in c}
+        related = tuple(c for c in base if any(x.subject in mine for x in c))
+        return not related or satisfiable((*related, *condition))
 
     def each(self, value: Value, function: Callable[[Value], Value]) -> Value:
         """Apply a function to each alternative of a value, under the alternative's condition."""

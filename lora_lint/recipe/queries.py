@@ -324,7 +324,9 @@ def partners(recipe: Recipe, run: Event, life: ModelLife) -> list[ModelLife]:
 
 
 def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife) -> bool:
-    """Whether something else that is trainable learns in the same run."""
+    """Whether something else that is trainable learns in the same run, or may do so."""
+    if run.data.get("opaque"):
+        return True
     for other in partners(recipe, run, life):
         if other.kind == "layer" and other.trainable:
             return True

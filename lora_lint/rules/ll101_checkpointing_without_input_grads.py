@@ -72,9 +72,11 @@ def _report(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event, ver
         case = escape(way, cures)
         if case is None:
             continue
-        silent = bool(trains.after_blocks)
+        elsewhere = q.learns_elsewhere(ctx.recipe, on.run, life)
+        silent = bool(trains.after_blocks) or elsewhere
         message = (
-            "The adapters inside the checkpointed blocks get no gradient: only what follows the blocks is trained, without any error"
+            f"The adapters inside the checkpointed blocks of `{life.name}` get no gradient: only "
+            f"{'what else is in the loss' if elsewhere else 'what follows the blocks'} is trained, without any error"
             if silent
             else "The first backward pass fails: reentrant checkpointing runs over a frozen base, and nothing makes the blocks' inputs require grad"
         )
@@ -94,6 +96,7 @@ def _report(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event, ver
 def _cures(life: ModelLife, wrap: Event, run: Event) -> list[Condition]:
     found = q.conditions(life.all("input_grads", "escaped", "surgery", "merged", before=run.order))
     found += q.conditions(e for e in life.all("unfrozen", before=run.order, after=wrap.order) if not e.data.get("adapters"))
+    found += q.conditions(e for e in life.all("wrapped", before=run.order) if e.by in ("trainer", "trl") and e is not wrap)
     for prepared in life.all("prepared", before=run.order):
         found += [q.conjunction(prepared.when, prepared.checkpointing, e.when) for e in q.quantized(life)]
     found += q.conditions(e for e in life.all("wrapped", before=run.order) if q.adapters(e.config).embeddings)

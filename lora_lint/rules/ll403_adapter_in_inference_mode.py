@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from lora_lint.findings import Finding, Fix
+from lora_lint.findings import Finding, Fix, Severity
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Event, ModelLife, Site
@@ -45,6 +45,7 @@ def _frozen(ctx: Context, life: ModelLife, wrap: Event, run: Event, config: Obj,
         message,
         case=case,  # type: ignore[arg-type]
         failure=NOFN,
+        severity=Severity.NOTE if stored and "config" in config.info.get("path", "") else Severity.ERROR,
         flow=[*([(config.site, "the configuration")] if config.site is not None else []), (wrap.site, "the adapter is attached, frozen"), (run.site, "training starts")],
         help="use PeftModel.from_pretrained(base, path, is_trainable=True)" if stored else "say inference_mode=False, or leave it out",
         fix=None if stored else _fix(ctx, site),

@@ -27,7 +27,8 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             if found.event.kind not in CAUSES or q.learns_elsewhere(ctx.recipe, found.run, life):
                 continue
             attached = list(life.all("wrapped", "adapter_loaded", before=found.event.order))
-            if not attached and life.kind != "pretrained":
+            given = found.run.how == "trainer" or any(True for _ in life.all("optimized", before=found.run.order))
+            if not attached and not (given and life.kind == "pretrained"):
                 continue
             silent = any(q.possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
             yield ctx.finding(

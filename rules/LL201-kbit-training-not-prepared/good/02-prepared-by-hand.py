@@ -18,7 +18,7 @@ model.enable_input_require_grads()
 
 class CastOutputToFloat(torch.nn.Sequential):
     def forward(self, x):
-        return super().forward(x).to(torch.float32)
+        return super().forward(x.to(torch.float16)).to(torch.float32)
 
 
 model.lm_head = CastOutputToFloat(model.lm_head)
