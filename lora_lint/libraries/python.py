@@ -440,6 +440,8 @@ def container_method(owner: Value, name: str, call: Call) -> Value:
     if isinstance(owner, Seq):
         if name in ("append", "add", "appendleft") and call.args:
             m.store(owner.slots, "items", Items((*owner.items, call.args[0])[-64:]))
+            if m.loops:
+                m.store(owner.slots, "rest", call.args[0])
         elif name in ("extend", "update") and call.args:
             given = call.args[0]
             if isinstance(given, Seq):

@@ -484,7 +484,11 @@ def apply_weights(call: Call, lives: list[ModelLife], owner: Value) -> Tensor:
     made = m.combine(call.values(), call.node)
     mine = frozenset(lives)
     trainable = frozenset(x for x in mine if x.trainable)
-    return m.result(Tensor(made.attached | trainable, made.cuts, made.device, made.opaque, through=made.through | mine, site=call.site))
+    leaf = any(isinstance(v, Tensor) and v.forced is not None for x in call.values() for v in walk(x))
+    out = m.result(Tensor(made.attached | trainable, made.cuts, made.device, made.opaque or leaf, through=made.through | mine, site=call.site))
+    if not trainable or isinstance(owner, Model):
+        m.weigh(out)
+    return out
 
 
 @method("layer", "append", "extend", "insert", "add_module", "update")

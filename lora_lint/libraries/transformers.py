@@ -319,7 +319,9 @@ def _forward(call: Call) -> Value:
         return _model_method(call)
     if owner.part and segment not in SUBMODULES and "[]" not in owner.part and call.name not in ("forward",) and segment not in ("module", "embeddings"):
         made = m.combine(call.values(), call.node)
-        return m.result(Tensor(made.attached | {owner.life}, made.cuts, made.device, True, through=made.through | {owner.life}, site=call.site))
+        out = m.result(Tensor(made.attached | {owner.life}, made.cuts, made.device, True, through=made.through | {owner.life}, site=call.site))
+        m.weigh(out)
+        return out
     mode = m.modes[-1].mode if m.modes else "on"
     m.event(owner, "forward", call.node, inputs=inputs_of(call), grad=mode, grad_site=m.modes[-1].site if m.modes else None, part=owner.part)
     out = torch.apply_weights(call, [owner.life], owner)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import libcst as cst
 
 from lora_lint import libraries
+from lora_lint.libraries import torch
 from lora_lint.recipe.conditions import ALWAYS, NEVER, Among, Condition, Literal, Subject, both, either, negate, unit
 from lora_lint.recipe.events import Site
 from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, Exhausted, Frame, GradMode, Machine
@@ -94,6 +95,7 @@ class Interpreter(Machine):
         self.active: list[int] = []
         self.memo: dict[tuple[Any, ...], Value] = {}
         self.expression_depth = 0
+        self.loops = 0
 
     # ================================================================ program
     def run(self) -> None:
@@ -117,7 +119,8 @@ class Interpreter(Machine):
             if isinstance(inst, Inst):
                 for base in cls.mro():
                     for func in [v for v in list(base.slots.values()) if isinstance(v, Func)]:
-                        if id(func.node) not in self.called and func.name != "__init__" and func.module is self.module:
+                        asked = func.name == "forward" and torch.is_module(cls)
+                        if (asked or id(func.node) not in self.called) and func.name != "__init__" and func.module is self.module:
                             self.fresh(lambda func=func, inst=inst: self.entry(func, inst))  # type: ignore[misc]
         for func in list(self.functions):
             if id(func.node) not in self.called and func.owner is None and func.module is self.module:
@@ -419,7 +422,9 @@ class Interpreter(Machine):
     def loop_body(self, node: cst.BaseSuite) -> None:
         """One turn of a loop; what it narrows or ends holds for the turn only."""
         before = self.pc
+        self.loops += 1
         self.suite(node)
+        self.loops -= 1
         self.pc, self.dead = before, "" if self.dead in ("loop", "return", "raise") else self.dead
 
     def do_With(self, node: cst.With) -> None:
@@ -1324,7 +1329,11 @@ class Interpreter(Machine):
         device = device or next((t.device for t in found if t.device.kind != "unknown"), SOMEWHERE)
         forced = next((t.forced for t in found if t.forced is not None), None)
         opaque = opaque or any(t.opaque for t in found)
-        made = self.result(Tensor(attached, cuts, device, opaque, through=through, forced=forced, site=self.site(node)))
+        site = self.site(node)
+        for cut in cuts:
+            if not attached:
+                self.consumers.setdefault(id(cut), site)
+        made = self.result(Tensor(attached, cuts, device, opaque, through=through, forced=forced, site=site))
         if made.cuts and any(not x.trainable for x in through):
             self.weigh(made)
         return made

@@ -67,6 +67,7 @@ class Recipe:
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False
+    consumers: dict[int, Site] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -109,6 +110,7 @@ class Machine:
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
+        self.consumers = self.recipe.consumers
         self.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
 
     # ---------------------------------------------------------------- budget

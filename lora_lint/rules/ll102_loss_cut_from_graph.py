@@ -29,8 +29,10 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         cut = cuts[-1]
         what = NAMES.get(cut.kind, cut.kind if cut.kind.endswith("()") else f".{cut.kind}()")
         number = tensor.number and back.how in (".backward()", "accelerator.backward()")
+        used = ctx.recipe.consumers.get(id(cut))
+        at = cut.site if cut.removable or used is None or not ctx.here(used) else used
         yield ctx.finding(
-            cut.site,
+            at,
             f"Nothing can be learned from this loss: {what} cuts it off from the model before {back.how}",
             case=escape(back.when, []),
             failure="AttributeError: 'float' object has no attribute 'backward'" if number else GRADLESS,

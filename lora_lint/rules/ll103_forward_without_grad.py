@@ -46,15 +46,24 @@ def _report(ctx: Context, cut: Cut, back: Backward, life: ModelLife | None) -> F
         message = f"The forward pass whose loss is backpropagated runs under {word}"
     else:
         message = f"`{life.name}` runs under {word}, so its adapters learn nothing, without any error: only what follows it is trained"
+    inside = _forward_in(ctx, cut)
     return ctx.finding(
-        cut.site,
+        inside or cut.site,
         message,
         case=escape(back.when, []),
         failure=GRADLESS if life is None else None,
-        flow=[(cut.site, f"{word} begins"), (back.site, f"backpropagated by {back.how}")],
+        flow=[(cut.site, f"{word} begins"), *([(inside, "the forward pass runs inside it")] if inside else []), (back.site, f"backpropagated by {back.how}")],
         help=f"take the training forward out of {word}",
         fix=_fix(ctx, cut.site),
     )
+
+
+def _forward_in(ctx: Context, cut: Cut) -> Site | None:
+    """The forward pass inside a with statement; a decorator is reported where it stands."""
+    if isinstance(cut.site.node, cst.Decorator):
+        return None
+    runs = [e for life in ctx.recipe.models for e in life.all("forward") if e.data.get("grad_site") is not None and e.grad_site.node is cut.site.node]
+    return next((e.site for e in runs if ctx.here(e.site) and e.site.function == cut.site.function), None)
 
 
 def _trainers(ctx: Context, life: ModelLife) -> Iterator[Finding | None]:

@@ -52,9 +52,9 @@ def _on_gpu(value: Value) -> bool:
         text = value.value
         return text in AUTO or (isinstance(text, str) and text.startswith("cuda")) or (isinstance(text, int) and not isinstance(text, bool))
     if isinstance(value, Sym):
-        return bool(value.subject.default) and value.subject.default[0] in AUTO
+        return bool(value.subject.default) and value.subject.default[0] in AUTO  # a map that the command line may change is judged by its default
     if isinstance(value, Dict) and value.slots:
-        return not any(isinstance(v, Const) and v.value in ("cpu", "disk") for v in value.slots.values())
+        return len(value.slots) == 1 and "**" not in value.slots and not any(isinstance(v, Const) and v.value in ("cpu", "disk") for v in value.slots.values())
     return False
 
 
