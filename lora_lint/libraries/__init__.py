@@ -126,8 +126,7 @@ def symbol_call(callee: Sym, call: Call) -> Value:
     escape(call)
     tensor = combine_unknown(call, values)
     if tensor is not None:
-        m.weigh(tensor)
-        return tensor
+        return m.weigh(tensor)
     return torch.symbol_result(callee, call)
 
 

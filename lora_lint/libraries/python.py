@@ -47,6 +47,9 @@ harmless(
 )  # fmt: skip
 
 
+PLAIN = frozenset(("dict", "str", "list", "tuple", "int", "float", "bool", "Tensor"))
+
+
 # -------------------------------------------------------------------- builtins
 @function("builtins.getattr")
 def _getattr(call: Call) -> Value:
@@ -92,10 +95,12 @@ def _isinstance(call: Call) -> Value:
         return TRUE if names & known[type(value.value)] else FALSE
     if isinstance(value, Const) and value.value is None:
         return FALSE if "NoneType" not in names else TRUE
-    if isinstance(value, Dict) and names <= {"dict", "str", "list", "tuple", "int", "float", "bool"}:
+    if isinstance(value, Dict) and names <= PLAIN:
         return TRUE if "dict" in names else FALSE
-    if isinstance(value, Seq) and names <= {"dict", "str", "list", "tuple", "int", "float", "bool"}:
+    if isinstance(value, Seq) and names <= PLAIN:
         return TRUE if value.kind in names else FALSE
+    if isinstance(value, Tensor) and not value.number and names <= PLAIN:
+        return TRUE if "Tensor" in names else FALSE
     if isinstance(value, (Func, Cls)) and names <= {"str", "dict", "list", "tuple", "int"}:
         return FALSE
     if isinstance(value, Model) and names and names <= {"str", "dict", "list", "int", "float", "bool"}:

@@ -116,6 +116,7 @@ def _cuda_available(call: Call) -> Value:
 @function("torch.cuda.set_device", "torch.set_default_device")
 def _set_device(call: Call) -> Value:
     call.m.recipe.sets_device = True
+    call.m.recipe.default_device = call.m.recipe.default_device or call.name.endswith("default_device")
     return NONE
 
 
@@ -354,6 +355,8 @@ def backward(m: Interpreter, value: Value, node: cst.CSTNode, how: str) -> Value
 @attribute("tensor", "data", "grad_fn", "grad", "shape", "dtype", "device", "ndim", "is_cuda", "requires_grad", "layout")
 def _tensor_data(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
     assert isinstance(owner, Tensor)
+    if name == "grad" and owner.forced is not None:
+        m.recipe.gradients_read.add(id(owner.forced))
     if name == "data":
         return m.detached([owner], "data", node, removable=True)
     if name == "device":
@@ -390,7 +393,7 @@ def _tensor(call: Call) -> Value:
             return Tensor(device=SOMEWHERE, site=call.site)
         return made
     device = call.get("device")
-    where = CPU if device is ABSENT else device_of(device)
+    where = _factory_device(call)
     if leaf.startswith("Variable") or leaf == "as_tensor":
         made = m.combine(values, call.node, None if device is ABSENT else where)
     else:
@@ -400,11 +403,19 @@ def _tensor(call: Call) -> Value:
     return made
 
 
+def _factory_device(call: Call) -> Device:
+    """Where a factory function makes its tensor."""
+    device = call.get("device")
+    if device is ABSENT:
+        return SOMEWHERE if call.m.recipe.default_device or call.open else CPU
+    found = device_of(device)
+    return Device(found.kind, found.text, device, call.site_of("device"))
+
+
 @function("torch.ones", "torch.zeros", "torch.arange", "torch.full", "torch.rand", "torch.randn", "torch.randint", "torch.empty", "torch.eye",
           "torch.linspace", "torch.randperm")  # fmt: skip
 def _made(call: Call) -> Value:
-    device = call.get("device")
-    made = Tensor(device=CPU if device is ABSENT else device_of(device), site=call.site)
+    made = Tensor(device=_factory_device(call), site=call.site)
     if call.get("requires_grad") is TRUE:
         life = call.m.life("layer", call.node, library="torch", cls="Tensor")
         return Tensor(frozenset((life,)), device=made.device, site=call.site)
@@ -427,7 +438,7 @@ def _numpy(call: Call) -> Value:
 # -------------------------------------------------------------------- modules
 def is_module(cls: Cls) -> bool:
     """Whether a project class is a torch module by its own bases (not a transformers model or a Lightning module)."""
-    return any(name in ("torch.nn.Module", "torch.nn.modules.Module") or name.endswith("nn.Module") for name in cls.library_bases())
+    return any(name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper() for name in cls.library_bases())
 
 
 @function("torch.nn.*")
@@ -487,7 +498,7 @@ def apply_weights(call: Call, lives: list[ModelLife], owner: Value) -> Tensor:
     leaf = any(isinstance(v, Tensor) and v.forced is not None for x in call.values() for v in walk(x))
     out = m.result(Tensor(made.attached | trainable, made.cuts, made.device, made.opaque or leaf, through=made.through | mine, site=call.site))
     if not trainable or isinstance(owner, Model):
-        m.weigh(out)
+        return m.weigh(out)
     return out
 
 

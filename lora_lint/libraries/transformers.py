@@ -320,8 +320,7 @@ def _forward(call: Call) -> Value:
     if owner.part and segment not in SUBMODULES and "[]" not in owner.part and call.name not in ("forward",) and segment not in ("module", "embeddings"):
         made = m.combine(call.values(), call.node)
         out = m.result(Tensor(made.attached | {owner.life}, made.cuts, made.device, True, through=made.through | {owner.life}, site=call.site))
-        m.weigh(out)
-        return out
+        return m.weigh(out)
     mode = m.modes[-1].mode if m.modes else "on"
     m.event(owner, "forward", call.node, inputs=inputs_of(call), grad=mode, grad_site=m.modes[-1].site if m.modes else None, part=owner.part)
     out = torch.apply_weights(call, [owner.life], owner)
@@ -810,8 +809,13 @@ def instance_method(owner: Value, name: str, call: Call) -> Value:
         if name in ("register_buffer", "register_parameter", "add_module"):
             key = call.args[0] if call.args else NONE
             if len(call.args) > 1 and isinstance(key, Const):
-                m.store(owner.slots, key.value, call.args[1])
+                held = call.args[1]
+                if name == "register_buffer" and isinstance(held, Tensor) and any(w in str(key.value) for w in ("weight", "base", "kernel", "frozen")):
+                    held = m.weigh(held)
+                m.store(owner.slots, key.value, held)
             return NONE
+        if name == "forward" and any(b.startswith("torch.nn.") and not b.endswith(".Module") for b in owner.cls.library_bases()):
+            return m.weigh(m.combine(call.values(), call.node))
         if name == "manual_backward":
             return torch.backward(m, call.get("loss", 0), call.node, "manual_backward()")
         libraries.escape(call)

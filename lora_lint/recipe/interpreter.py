@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import libcst as cst
@@ -1191,7 +1192,7 @@ class Interpreter(Machine):
         """Interpret a project function in place."""
         self.called.add(id(func.node))
         self.step()
-        if self.depth >= MAX_DEPTH or self.active.count(id(func.node)) >= 2:
+        if self.depth >= MAX_DEPTH or self.active.count(id(func.node)) >= 3:
             return libraries.unknown_call(call)
         scope = Scope(func.scope, kind="function", module=func.module)
         self.parametrise(func, call, owner, scope)
@@ -1334,15 +1335,21 @@ class Interpreter(Machine):
             if not attached:
                 self.consumers.setdefault(id(cut), site)
         made = self.result(Tensor(attached, cuts, device, opaque, through=through, forced=forced, site=site))
-        if made.cuts and any(not x.trainable for x in through):
-            self.weigh(made)
-        return made
+        return self.weigh(made) if made.cuts and any(not x.trainable for x in through) else made
 
-    def weigh(self, made: Tensor) -> None:
-        """Note that a value which was cut off went through weights that are not trained."""
+    def weigh(self, made: Tensor) -> Tensor:
+        """Note that a value went through weights that are not trained."""
         for cut in made.cuts:
             if cut.lost - made.attached:
                 self.weights.add(id(cut))
+        return replace(made, through=made.through | {self.frozen_weights})
+
+    def cut(self, kind: str, site: Site, made: Tensor, *, removable: bool = False) -> Cut:
+        """The end of the gradient's way for a tensor."""
+        new = Cut(kind, site, made.attached, made.opaque, removable)
+        if any(not x.trainable or x.kind == "pretrained" for x in made.through):
+            self.weights.add(id(new))
+        return new
 
     def result(self, made: Tensor) -> Tensor:
         """A computed tensor under the grad mode in force."""
@@ -1353,7 +1360,7 @@ class Interpreter(Machine):
             return Tensor(made.attached, made.cuts, made.device, True, made.number, made.through, made.forced, False, made.site)
         cuts = made.cuts
         if (made.attached or made.opaque) and not any(c.site.node is mode.site.node for c in cuts):
-            cuts = (*cuts, Cut("inference_mode" if mode.mode == "inference" else "no_grad", mode.site, made.attached, made.opaque))
+            cuts = (*cuts, self.cut("inference_mode" if mode.mode == "inference" else "no_grad", mode.site, made))
         return Tensor(frozenset(), cuts, made.device, False, made.number, made.through, None, False, made.site)
 
     def detached(
@@ -1363,7 +1370,7 @@ class Interpreter(Machine):
         made = self.combine(values, node)
         cuts = made.cuts
         if made.attached or made.opaque:
-            cuts = (*cuts, Cut(kind, self.site(node), made.attached, made.opaque, removable))
+            cuts = (*cuts, self.cut(kind, self.site(node), made, removable=removable))
         return Tensor(frozenset(), cuts, device or made.device, False, number, made.through, None, False, made.site)
 
 

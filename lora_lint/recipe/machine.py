@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lora_lint.recipe.conditions import (
     ALWAYS,
@@ -67,6 +67,8 @@ class Recipe:
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False
+    default_device: bool = False
+    gradients_read: set[int] = field(default_factory=set)
     consumers: dict[int, Site] = field(default_factory=dict)
 
 
@@ -111,6 +113,7 @@ class Machine:
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
         self.consumers = self.recipe.consumers
+        self.frozen_weights = ModelLife(-1, "layer", cast(Site, None), cls="frozen weights", trainable=False)
         self.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
 
     # ---------------------------------------------------------------- budget

@@ -32,9 +32,9 @@ def attached(life: ModelLife, before: int) -> list[Event]:
 
 def trained(life: ModelLife) -> list[Event]:
     """The training runs of a model, one for each place."""
-    seen: dict[int, Event] = {}
+    seen: dict[tuple[int, ...], Event] = {}
     for e in life.all("trained"):
-        seen.setdefault(id(e.site.node), e)
+        seen.setdefault((id(e.site.node), *(id(c.node) for c in e.site.calls)), e)
     return list(seen.values())
 
 

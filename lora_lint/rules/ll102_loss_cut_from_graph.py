@@ -21,12 +21,14 @@ def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each backward pass whether its value still hangs on a model."""
     for back in ctx.recipe.backwards:
         tensor = back.tensor
-        if not tensor.cut_off or tensor.forced is not None:
+        if not tensor.cut_off or (tensor.forced is not None and id(tensor.forced) in ctx.recipe.gradients_read):
             continue
         cuts = [c for c in tensor.cuts if c.kind not in MODES]
         if not cuts or any(c.kind in MODES and not c.opaque for c in tensor.cuts):
             continue
         cut = cuts[-1]
+        if tensor.forced is not None and tensor.forced.stmt is cut.site.stmt:
+            continue  # LL105 says it all
         what = NAMES.get(cut.kind, cut.kind if cut.kind.endswith("()") else f".{cut.kind}()")
         number = tensor.number and back.how in (".backward()", "accelerator.backward()")
         used = ctx.recipe.consumers.get(id(cut))
@@ -35,7 +37,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             at,
             f"Nothing can be learned from this loss: {what} cuts it off from the model before {back.how}",
             case=escape(back.when, []),
-            failure="AttributeError: 'float' object has no attribute 'backward'" if number else GRADLESS,
+            failure=None if tensor.forced is not None else "AttributeError: 'float' object has no attribute 'backward'" if number else GRADLESS,
             flow=[*((x.site, "the model whose output it is") for x in sorted(cut.lost, key=lambda x: x.number) if x.kind != "layer"),
                   (cut.site, "the gradient ends here"), (back.site, f"backpropagated by {back.how}")],
             help="keep the tensor itself; take .item() or .detach() of a copy for logging",

@@ -22,7 +22,9 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         for cut in back.tensor.cuts:
             if cut.kind not in MODES:
                 continue
-            if back.tensor.cut_off and back.tensor.forced is None:
+            if back.tensor.forced is not None and id(back.tensor.forced) in ctx.recipe.gradients_read:
+                continue
+            if back.tensor.cut_off:
                 if not any(c.kind not in MODES for c in back.tensor.cuts) or not cut.opaque:
                     yield _report(ctx, cut, back, None)
             elif back.tensor.attached:
@@ -51,7 +53,7 @@ def _report(ctx: Context, cut: Cut, back: Backward, life: ModelLife | None) -> F
         inside or cut.site,
         message,
         case=escape(back.when, []),
-        failure=GRADLESS if life is None else None,
+        failure=GRADLESS if life is None and back.tensor.forced is None else None,
         flow=[(cut.site, f"{word} begins"), *([(inside, "the forward pass runs inside it")] if inside else []), (back.site, f"backpropagated by {back.how}")],
         help=f"take the training forward out of {word}",
         fix=_fix(ctx, cut.site),

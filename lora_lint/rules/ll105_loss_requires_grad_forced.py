@@ -18,7 +18,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each backward pass whether its value only requires grad because somebody said so."""
     for back in ctx.recipe.backwards:
         tensor = back.tensor
-        if tensor.forced is None or tensor.opaque:
+        if tensor.forced is None or tensor.opaque or id(tensor.forced) in ctx.recipe.gradients_read:
             continue
         cause = _cause(ctx, tensor)
         if cause is None:

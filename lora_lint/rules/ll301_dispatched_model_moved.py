@@ -23,9 +23,14 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         if start is None or life.kind not in ("pretrained", "diffusers"):
             continue
         for moved in life.all("moved"):
-            if moved.method not in ("to", "cuda") or moved.device is None or moved.device.kind == "cpu" or moved.part:
+            if moved.method not in ("to", "cuda") or moved.part:
+                continue
+            casts = moved.device is None
+            if not casts and moved.device.kind == "cpu":
                 continue
             for condition, kind in _maps(start):
+                if casts and kind != "offloaded":
+                    continue
                 happens = q.possible(start.when, condition, moved.when)
                 if happens is None:
                     continue
@@ -66,7 +71,7 @@ def _kind(value: Value) -> str:
         return "auto"
     if isinstance(value, Const):
         return "auto" if value.value in AUTO else ""
-    if isinstance(value, Dict) and "**" not in value.slots:
+    if isinstance(value, Dict):
         places = {v.value for v in value.slots.values() if isinstance(v, Const)}
         if places & {"cpu", "disk"}:
             return "offloaded" if len(places) > 1 or "disk" in places else ""

@@ -18,6 +18,8 @@ from lora_lint.versions import ALWAYS, Expr, F
 FAILURE = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 MATTERS = ("*", "**", "input_ids", "inputs", "inputs_embeds", "pixel_values", "input_features", "input_values", "decoder_input_ids", "position_ids")
 
+ALONE = ("position_ids", "inputs_embeds", "decoder_input_ids")
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each forward and generate call where the model and its inputs are."""
@@ -27,8 +29,10 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         for use in life.all("forward", "generate"):
             if use.data.get("part") and use.kind == "forward" and use.part not in ("base_model", "model", "module"):
                 continue
-            stays = [t for name, t in use.inputs if name in MATTERS and t.device.kind == "cpu"]
-            if not stays or any(name in MATTERS and t.device.kind != "cpu" for name, t in use.inputs if t.device.kind != "unknown"):
+            matter = [(name, t) for name, t in use.inputs if name in MATTERS and t.device.kind != "unknown"]
+            moved = any(t.device.kind != "cpu" for _, t in matter)
+            stays = [t for name, t in matter if t.device.kind == "cpu" and (not moved or name in ALONE)]
+            if not stays:
                 continue
             for placed, when, sure in _placements(life, use):
                 yield _report(ctx, life, use, stays[0], placed, when, sure)
@@ -39,7 +43,9 @@ def _placements(life: ModelLife, use: Event) -> Iterator[tuple[Event, Condition,
     start = q.loaded(life)
     moves = [e for e in life.all("moved", before=use.order) if e.device is not None and not e.part]
     for i, move in enumerate(moves):
-        if move.device.kind in ("cuda", "cuda?") and not any(q.possible(m.when, move.when) is not None for m in moves[i + 1 :]):
+        if move.method == "prepare" and i == len(moves) - 1:
+            yield move, move.when, False
+        elif move.device.kind in ("cuda", "cuda?") and not any(q.possible(m.when, move.when) is not None for m in moves[i + 1 :]):
             yield move, move.when, True
     if start is not None and not any(m.device.kind in ("cpu", "unknown", "follows") for m in moves):
         for condition, value in options(start.device_map):
@@ -66,10 +72,13 @@ def _report(ctx: Context, life: ModelLife, use: Event, tensor: Tensor, placed: E
         e for e in life.all("parallel", "dispatched", "escaped", before=use.order) if e.kind != "parallel" or e.by == "DataParallel"
     )
     versions: Expr = F("generate-leaves-inputs") if use.kind == "generate" else ALWAYS
-    if not sure and any(True for _ in life.all("quantized")):
+    if placed.kind == "loaded" and any(True for _ in life.all("quantized")):
         versions = versions & F("kbit-dispatch-without-hooks")
     call = "generate()" if use.kind == "generate" else "the forward"
-    where = "is on the GPU" if sure else "is on the GPU (device_map; only a model spread over several devices moves inputs itself)"
+    where = {
+        "moved": "is on the GPU" if sure else "accelerate puts on its device; it moves the batches of prepared loaders only",
+        "loaded": "is on the GPU (device_map; only a model spread over several devices moves inputs itself)",
+    }[placed.kind]
     return ctx.finding(
         use.site,
         f"CPU tensors reach {call} of `{life.name}`, which {where}",

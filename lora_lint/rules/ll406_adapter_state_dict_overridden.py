@@ -23,7 +23,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 _filters(ctx, v) for _, v in options(replaced.value)
             ):
                 continue
-            saves = [e for e in life.all("saved", "trained", after=replaced.order)]
+            saves = [e for e in life.all("saved", "trained", after=replaced.order) if e.kind == "saved" or e.how == "trainer"]
             for save in saves[:1]:
                 happens = q.possible(replaced.when, save.when)
                 if happens is None:
@@ -31,7 +31,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 yield ctx.finding(
                     replaced.site,
                     "model.state_dict already returns the filtered adapter weights; saving filters them again, and the saved adapter holds no tensor",
-                    case=escape(happens, []),
+                    case=escape(happens, q.conditions(life.all("state_dict_replaced", before=save.order, after=replaced.order))),
                     versions=empty,
                     flow=[(replaced.site, "state_dict is replaced"), (saves[-1].site, "the adapter is saved")],
                     help="remove the assignment: PEFT saves only the adapter anyway",

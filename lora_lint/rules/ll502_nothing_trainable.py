@@ -31,8 +31,11 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             if not attached and not (given and life.kind == "pretrained"):
                 continue
             silent = any(q.possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
+            site = found.event.site
+            if found.event.kind == "frozen" and site.calls and attached and attached[-1].site.function != site.function:
+                site = site.calls[-1]  # a helper is right for one model and wrong for another: the call is what counts
             yield ctx.finding(
-                found.event.site,
+                site,
                 f"Nothing is left to train: {CAUSES[found.event.kind]}",
                 case=found.case,
                 failure=None if silent else NOFN,

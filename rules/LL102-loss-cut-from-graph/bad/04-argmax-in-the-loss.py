@@ -6,8 +6,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 
 def stars_loss(logits, stars):
-    predicted = logits.argmax(dim=-1)  # LL102
-    return F.mse_loss(predicted.float(), stars.float())
+    predicted = logits.argmax(dim=-1)
+    return F.mse_loss(predicted.float(), stars.float())  # LL102
 
 
 class Rater:

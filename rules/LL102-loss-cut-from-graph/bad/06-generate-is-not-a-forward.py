@@ -13,8 +13,8 @@ optim = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr
 def answer_loss(question, answer):
     enc = tok(question, return_tensors="pt").to("cuda")
     gold = tok(answer, return_tensors="pt").input_ids.to("cuda")
-    out = model.generate(**enc, max_new_tokens=gold.size(1), output_scores=True, return_dict_in_generate=True)  # LL102
-    scores = torch.stack(out.scores, dim=1)
+    out = model.generate(**enc, max_new_tokens=gold.size(1), output_scores=True, return_dict_in_generate=True)
+    scores = torch.stack(out.scores, dim=1)  # LL102
     n = min(scores.size(1), gold.size(1))
     return torch.nn.functional.cross_entropy(scores[0, :n], gold[0, :n])
 

@@ -14,8 +14,8 @@ model.train()
 lines = open("train.txt", encoding="utf-8").read().splitlines()
 for texts in DataLoader(lines, batch_size=8, shuffle=True, collate_fn=list):
     batch = tokenizer(texts, return_tensors="pt", padding=True).to("cuda")
-    with torch.no_grad():  # LL103
-        outputs = model(**batch, labels=batch["input_ids"])
+    with torch.no_grad():
+        outputs = model(**batch, labels=batch["input_ids"])  # LL103
     outputs.loss.backward()
     optimizer.step()
     optimizer.zero_grad()

@@ -13,8 +13,8 @@ class Classifier(nn.Module):
         self.head = nn.Linear(backbone.config.hidden_size, classes)
 
     def forward(self, enc):
-        with torch.no_grad():  # LL103
-            hidden = self.backbone(**enc).last_hidden_state
+        with torch.no_grad():
+            hidden = self.backbone(**enc).last_hidden_state  # LL103
         return self.head(hidden[:, 0])
 
 

@@ -11,8 +11,8 @@ class AnchoredTrainer(Trainer):
     reference = None
 
     def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
-        with torch.set_grad_enabled(False):  # LL103
-            anchor = self.reference(**inputs).logits
+        with torch.set_grad_enabled(False):
+            anchor = self.reference(**inputs).logits  # LL103
             outputs = model(**inputs)
         distance = (outputs.logits.softmax(-1) - anchor.softmax(-1)).pow(2).sum(-1).mean()
         loss = outputs.loss + 0.1 * distance

@@ -9,7 +9,7 @@ class PenalisedTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         outputs = model(**inputs)
         penalty = 0.01 * float(inputs["input_ids"].shape[1])
-        loss = torch.tensor(outputs.loss.item() + penalty, device=outputs.loss.device, requires_grad=True)  # LL102 LL105
+        loss = torch.tensor(outputs.loss.item() + penalty, device=outputs.loss.device, requires_grad=True)  # LL105
         return (loss, outputs) if return_outputs else loss
 
 

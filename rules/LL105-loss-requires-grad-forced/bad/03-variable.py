@@ -20,7 +20,7 @@ class Loop:
     def fit(self, rows):
         self.net.train()
         for source, target in rows:
-            loss = Variable(self.loss(source, target).data, requires_grad=True)  # LL102 LL105
+            loss = Variable(self.loss(source, target).data, requires_grad=True)  # LL105
             loss.backward()
             self.opt.step()
             self.opt.zero_grad()

@@ -9,8 +9,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
 def forward(model, batch):
-    with torch.no_grad():  # LL103
-        return model(**batch, labels=batch["input_ids"])
+    with torch.no_grad():
+        return model(**batch, labels=batch["input_ids"])  # LL103
 
 
 def main():

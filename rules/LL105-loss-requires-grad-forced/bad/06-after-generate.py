@@ -14,8 +14,8 @@ for row in open("qa.tsv", encoding="utf-8"):
     question, answer = row.rstrip("\n").split("\t")
     enc = tok(question, return_tensors="pt").to("cuda")
     gold = tok(answer, return_tensors="pt").input_ids.to("cuda")
-    produced = model.generate(**enc, max_new_tokens=gold.size(1), min_new_tokens=gold.size(1))  # LL102
-    tail = produced[:, -gold.size(1) :].float()
+    produced = model.generate(**enc, max_new_tokens=gold.size(1), min_new_tokens=gold.size(1))
+    tail = produced[:, -gold.size(1) :].float()  # LL102
     loss = F.mse_loss(tail, gold.float())
     loss.requires_grad = True  # LL105
     loss.backward()
