@@ -115,6 +115,8 @@ def symbol_call(callee: Sym, call: Call) -> Value:
     m = call.m
     call.name = call.name or callee.text
     name = callee.text.rpartition(".")[2]
+    if name in ("backward", "manual_backward") and call.args and any(isinstance(v, Tensor) for _, v in options(call.args[0])):
+        return torch.backward(m, call.args[0], call.node, f"{callee.text}()")
     special = python.symbol_method(callee, name, call)
     if special is not None:
         return special

@@ -1159,6 +1159,10 @@ class Interpreter(Machine):
         """Call a value."""
         if isinstance(callee, Phi):
             return self.each(callee, lambda c: self.call(c, call))
+        if (isinstance(callee, Ref) and callee.root == "torch") or (isinstance(callee, Obj) and callee.kind == "layer"):
+            for i, value in enumerate(call.args):
+                if isinstance(value, Phi) and len({v.cut_off for _, v in value.options if isinstance(v, Tensor)} | {v.opaque for _, v in value.options if isinstance(v, Tensor)}) > 1:
+                    return self.each(value, lambda v, i=i: self.call(callee, call.with_argument(i, v)))  # type: ignore[misc]
         if isinstance(callee, Ref):
             return libraries.call(callee.name, call)
         if isinstance(callee, Func):
@@ -1408,6 +1412,13 @@ class Call:
         if holder is not None and name in holder.sites:
             return holder.sites[name]
         return self.m.site(self.node)
+
+    def with_argument(self, position: int, value: Value) -> Call:
+        """The same call with another value for a positional argument."""
+        made = Call(self.m, self.node, self.name)
+        made.args = [*self.args[:position], value, *self.args[position + 1 :]]
+        made.kwargs, made.nodes, made.holders, made.open, made.extra = self.kwargs, self.nodes, self.holders, self.open, self.extra
+        return made
 
     def values(self) -> list[Value]:
         """All argument values."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lora_lint.recipe.conditions import ALWAYS, Case, Condition, both, escape, satisfiable
-from lora_lint.recipe.events import Event, ModelLife, Site
+from lora_lint.recipe.events import Backward, Event, ModelLife, Site
 from lora_lint.recipe.machine import Recipe
-from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Dict, Obj, Phi, Seq, Sym, Tensor, Value, options, walk
+from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Cut, Dict, Obj, Phi, Seq, Sym, Tensor, Value, options, walk
 
 OUTPUT_HEADS = ("lm_head", "embed_out", "score", "classifier", "output_layer", "qa_outputs", "classification_head", "cls")
+GRAD_MODES = ("no_grad", "inference_mode")
 EMBEDDINGS = ("embed", "wte", "shared", "word_embeddings", "tok_embeddings", "wpe")
 PROMPT_METHODS = ("PromptTuningConfig", "PrefixTuningConfig", "PromptEncoderConfig", "MultitaskPromptTuningConfig", "CPTConfig", "AdaptionPromptConfig")
 
@@ -318,6 +319,16 @@ def cures(life: ModelLife, event: Event, run: Event) -> list[Condition]:
     return found
 
 
+def culprit(back: Backward) -> Cut | None:
+    """Of all cuts behind a value that is cut off from every model, the one to blame: a model that is meant to learn was lost there."""
+
+    def learner(cut: Cut) -> bool:
+        return any(e.kind in ("wrapped", "optimized") for life in cut.lost for e in life.events)
+
+    ranked = sorted(back.tensor.cuts, key=lambda c: (learner(c), c.kind not in GRAD_MODES))
+    return ranked[-1] if ranked else None
+
+
 def partners(recipe: Recipe, run: Event, life: ModelLife) -> list[ModelLife]:
     """Other lives that are trained at the same place."""
     return [x for x in recipe.models if x is not life and any(e.site.node is run.site.node for e in x.events if e.kind == "trained")]
@@ -325,7 +336,8 @@ def partners(recipe: Recipe, run: Event, life: ModelLife) -> list[ModelLife]:
 
 def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife) -> bool:
     """Whether something else that is trainable learns in the same run, or may do so."""
-    if run.data.get("opaque"):
+    optimized = any(True for _ in life.all("optimized", before=run.order))
+    if run.data.get("opaque") and not optimized:
         return True
     for other in partners(recipe, run, life):
         if other.kind == "layer" and other.trainable:

@@ -9,11 +9,11 @@ import libcst as cst
 from lora_lint.findings import Finding, Fix
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Backward
+from lora_lint.recipe.queries import GRAD_MODES, culprit
 from lora_lint.recipe.values import Cut
 from lora_lint.rule import Context
 
 GRADLESS = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
-MODES = ("no_grad", "inference_mode")
 NAMES = {"data": ".data", "comparison": "a comparison", "integer cast": "the cast to integers", "numpy": "numpy", "generate": ".generate()"}
 
 
@@ -23,10 +23,9 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         tensor = back.tensor
         if not tensor.cut_off or (tensor.forced is not None and id(tensor.forced) in ctx.recipe.gradients_read):
             continue
-        cuts = [c for c in tensor.cuts if c.kind not in MODES]
-        if not cuts or any(c.kind in MODES and not c.opaque for c in tensor.cuts):
-            continue
-        cut = cuts[-1]
+        cut = culprit(back)
+        if cut is None or cut.kind in GRAD_MODES:
+            continue  # LL103 speaks of grad modes
         if tensor.forced is not None and tensor.forced.stmt is cut.site.stmt:
             continue  # LL105 says it all
         what = NAMES.get(cut.kind, cut.kind if cut.kind.endswith("()") else f".{cut.kind}()")
@@ -47,7 +46,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
 
 def _fix(ctx: Context, cut: Cut, back: Backward) -> Fix | None:
     """Drop the call where a tensor expression is left and nothing else needs the number."""
-    if not cut.removable or not ctx.here(cut.site) or len([c for c in back.tensor.cuts if c.kind not in MODES]) != 1:
+    if not cut.removable or not ctx.here(cut.site) or len([c for c in back.tensor.cuts if c.kind not in GRAD_MODES]) != 1:
         return None
     node, stmt = cut.site.node, cut.site.stmt
     if cut.site.calls and not cut.site.function:

@@ -12,21 +12,21 @@ from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Backward, ModelLife, Site
 from lora_lint.recipe.values import Cut
 from lora_lint.rule import Context
-from lora_lint.rules.ll102_loss_cut_from_graph import GRADLESS, MODES
+from lora_lint.rules.ll102_loss_cut_from_graph import GRADLESS
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each backward pass and each trainer under which grad mode the forward ran."""
     learning = {x.number for b in ctx.recipe.backwards for x in b.tensor.attached}
     for back in ctx.recipe.backwards:
+        if back.tensor.forced is not None and id(back.tensor.forced) in ctx.recipe.gradients_read:
+            continue
+        blamed = q.culprit(back) if back.tensor.cut_off else None
         for cut in back.tensor.cuts:
-            if cut.kind not in MODES:
+            if cut.kind not in q.GRAD_MODES:
                 continue
-            if back.tensor.forced is not None and id(back.tensor.forced) in ctx.recipe.gradients_read:
-                continue
-            if back.tensor.cut_off:
-                if not any(c.kind not in MODES for c in back.tensor.cuts) or not cut.opaque:
-                    yield _report(ctx, cut, back, None)
+            if cut is blamed:
+                yield _report(ctx, cut, back, None)
             elif back.tensor.attached:
                 for life in sorted(cut.lost, key=lambda x: x.number):
                     if life.number not in learning and _meant_to_learn(life, back):
