@@ -6,6 +6,7 @@ This module is the interpreter's only door to them. A new library is a new file 
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
     from lora_lint.recipe.interpreter import Call, Interpreter
 
+# Functions that only tell, save or count, by the names that people give them.
+SPEAKING = re.compile(r"(print|log|show|count|dump|report|display|describe|save|summar|info|debug|warn|num_|get_num)|.*(state_dict|num_params|parameter_count)$")
 LIBRARIES = (
     "python",
     "torch",
@@ -96,6 +99,8 @@ def default_call(name: str, call: Call) -> Value:
 def escape(call: Call) -> None:
     """Record that the models among the arguments went to code that we cannot see."""
     m = call.m
+    if SPEAKING.match(call.name.rpartition(".")[2]):
+        return
     for value in call.values():
         for model in m.models_in(value):
             m.event(model, "escaped", call.node, to=call.name)
@@ -117,6 +122,8 @@ def symbol_call(callee: Sym, call: Call) -> Value:
     name = callee.text.rpartition(".")[2]
     if name in ("backward", "manual_backward") and call.args and any(isinstance(v, Tensor) for _, v in options(call.args[0])):
         return torch.backward(m, call.args[0], call.node, f"{callee.text}()")
+    if name in ("detach", "item", "tolist", "numpy") and not call.args and not call.kwargs:
+        return torch.tensor_method_on_unknown(callee, name, call)
     special = python.symbol_method(callee, name, call)
     if special is not None:
         return special

@@ -212,12 +212,6 @@ def combine_unknown(call: Call, values: list[Value]) -> Tensor | None:
 def symbol_result(callee: Sym, call: Call) -> Value:
     """The result of calling an unknown value with unknown arguments."""
     m = call.m
-    name = callee.text.rpartition(".")[2]
-    owner = m.derived.get(("owner", id(callee.subject)))
-    if name in ("backward",) and not call.args:
-        return NONE
-    if name in ("detach", "item", "tolist", "numpy", "cpu") and owner is None:
-        return tensor_method_on_unknown(callee, name, call)
     if m.modes and m.modes[-1].mode in ("off", "inference"):
         return m.result(Tensor(opaque=True, site=call.site))
     return unknown(f"{callee.text}(…)")
@@ -227,8 +221,6 @@ def tensor_method_on_unknown(callee: Sym, name: str, call: Call) -> Value:
     """``x.detach()`` on an unknown value: whatever it was, no gradient comes through."""
     m = call.m
     whole = Tensor(opaque=True, site=call.site)
-    if name == "cpu":
-        return Tensor(opaque=True, device=CPU, site=call.site)
     return m.detached([whole], name, call.node, number=name in ("item", "tolist", "numpy"), removable=name in ("detach", "item"))
 
 

@@ -631,9 +631,9 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
     for condition, config in options(given):
         if config is ABSENT or config is NONE:
             continue
-        for one in m.models_in(model):
+        for chosen, one in m.alternatives(model):
             true, _ = m.truth(config)
-            m.event(one, "wrapped", call.node, when=both(condition, true), by="trainer", config=config, library=name, trainer=made)
+            m.event(one, "wrapped", call.node, when=both(chosen, both(condition, true)), by="trainer", config=config, library=name, trainer=made)
     m.recipe.trainers.append(TrainerLife(made, call.site, m.pc, m.tick(), name))
     for one in m.models_in(model):
         m.event(one, "given_to_trainer", call.node, trainer=made)
@@ -655,7 +655,7 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
         on = argument(m, args, "activation_checkpointing")
     keywords = argument(m, args, "gradient_checkpointing_kwargs")
     mode = m.modes[-1] if m.modes else None
-    for model in m.models_in(trainer.slots.get("model", NONE)):
+    for chosen, model in m.alternatives(trainer.slots.get("model", NONE)):
         for condition, value in options(on):
             true, _ = m.truth(value) if value is not ABSENT else ((frozenset(),), ALWAYS)
             if frozenset() in true:
@@ -665,7 +665,7 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
                 model,
                 "checkpointing",
                 site.node if site is not None else call.node,
-                when=both(condition, true),
+                when=both(chosen, both(condition, true)),
                 by="trainer",
                 reentrant=reentrant_of(keywords),
                 reentrant_site=site,
@@ -675,7 +675,7 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
             )
             if site is not None:
                 object.__setattr__(made, "site", site)
-        m.event(model, "trained", call.node, how="trainer", trainer=trainer, grad=mode.mode if mode is not None else "on", grad_site=mode.site if mode else None)
+        m.event(model, "trained", call.node, when=chosen, how="trainer", trainer=trainer, grad=mode.mode if mode is not None else "on", grad_site=mode.site if mode else None)
     inst = trainer.info.get("inst")
     if isinstance(inst, Inst):
         _run_hook(m, inst, call)

@@ -35,6 +35,7 @@ from lora_lint.recipe.values import (
     Sym,
     Tensor,
     Value,
+    options,
     phi,
     unknown,
     walk,
@@ -272,6 +273,10 @@ class Machine:
     def weighed(self, cut: Cut) -> bool:
         """Whether a cut value went through weights that the module does not train."""
         return id(cut) in self.weights
+
+    def alternatives(self, value: Value) -> list[tuple[Condition, Model]]:
+        """All models that a value holds, each under the condition of its alternative."""
+        return [(c, model) for c, v in options(value) for model in self.models_in(v)]
 
     def models_in(self, value: Value) -> list[Model]:
         """All models that a value holds, one entry a life."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lora_lint.recipe.conditions import ALWAYS, Case, Condition, both, escape, satisfiable
+from lora_lint.recipe.conditions import ALWAYS, Case, Condition, both, compatible, escape, satisfiable
 from lora_lint.recipe.events import Backward, Event, ModelLife, Site
 from lora_lint.recipe.machine import Recipe
 from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Cut, Dict, Obj, Phi, Seq, Sym, Tensor, Value, options, walk
@@ -33,9 +33,9 @@ def attached(life: ModelLife, before: int) -> list[Event]:
 
 def trained(life: ModelLife) -> list[Event]:
     """The training runs of a model, one for each place."""
-    seen: dict[tuple[int, ...], Event] = {}
+    seen: dict[tuple[object, ...], Event] = {}
     for e in life.all("trained"):
-        seen.setdefault((id(e.site.node), *(id(c.node) for c in e.site.calls)), e)
+        seen.setdefault((id(e.site.node), e.when, *(id(c.node) for c in e.site.calls)), e)
     return list(seen.values())
 
 
@@ -329,17 +329,21 @@ def culprit(back: Backward) -> Cut | None:
     return ranked[-1] if ranked else None
 
 
-def partners(recipe: Recipe, run: Event, life: ModelLife) -> list[ModelLife]:
+def partners(recipe: Recipe, run: Event, life: ModelLife, happens: Condition) -> list[ModelLife]:
     """Other lives that are trained at the same place."""
-    return [x for x in recipe.models if x is not life and any(e.site.node is run.site.node for e in x.events if e.kind == "trained")]
+    return [
+        x
+        for x in recipe.models
+        if x is not life and any(e.site.node is run.site.node and compatible(e.when, happens) for e in x.events if e.kind == "trained")
+    ]
 
 
-def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife) -> bool:
+def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife, happens: Condition = ALWAYS) -> bool:
     """Whether something else that is trainable learns in the same run, or may do so."""
     optimized = any(True for _ in life.all("optimized", before=run.order))
     if run.data.get("opaque") and not optimized:
         return True
-    for other in partners(recipe, run, life):
+    for other in partners(recipe, run, life, happens):
         if other.kind == "layer" and other.trainable:
             return True
         if other.kind not in ("layer", "input") and not any(f.run.site.node is run.site.node for f in frozen(other)):

@@ -72,7 +72,7 @@ def _report(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event, ver
         case = escape(way, cures)
         if case is None:
             continue
-        elsewhere = q.learns_elsewhere(ctx.recipe, on.run, life)
+        elsewhere = q.learns_elsewhere(ctx.recipe, on.run, life, happens)
         silent = bool(trains.after_blocks) or elsewhere
         message = (
             f"The adapters inside the checkpointed blocks of `{life.name}` get no gradient: only "

@@ -25,7 +25,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             for load in life.all("adapter_loaded", before=run.order):
                 when = q.freezes(life, load)
                 happens = q.possible(run.when, load.when, when) if when is not None else None
-                if happens is None or q.learns_elsewhere(ctx.recipe, run, life):
+                if happens is None or q.learns_elsewhere(ctx.recipe, run, life, happens):
                     continue
                 versions: Expr = F("native-adapter-loaded-frozen") if load.by == "load_adapter" else ALWAYS
                 cures = q.cures(life, load, run)

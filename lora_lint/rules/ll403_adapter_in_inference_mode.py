@@ -26,7 +26,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 for run in runs:
                     when = q.inference_mode(wrap.config)
                     happens = q.possible(run.when, wrap.when, condition, when) if when is not None else None
-                    if happens is None or q.learns_elsewhere(ctx.recipe, run, life):
+                    if happens is None or q.learns_elsewhere(ctx.recipe, run, life, happens):
                         continue
                     yield _frozen(ctx, life, wrap, run, config, stored, escape(happens, q.cures(life, wrap, run)))
                 if stored and not runs:

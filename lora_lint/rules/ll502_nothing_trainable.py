@@ -24,7 +24,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         if life.kind == "outside" and not any(True for _ in life.all("wrapped", "adapter_loaded")):
             continue
         for found in q.frozen(life):
-            if found.event.kind not in CAUSES or q.learns_elsewhere(ctx.recipe, found.run, life):
+            if found.event.kind not in CAUSES or q.learns_elsewhere(ctx.recipe, found.run, life, found.happens):
                 continue
             attached = list(life.all("wrapped", "adapter_loaded", before=found.event.order))
             given = found.run.how == "trainer" or any(True for _ in life.all("optimized", before=found.run.order))
