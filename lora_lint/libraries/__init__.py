@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # Functions that only tell, save or count, by the names that people give them.
 SPEAKING = re.compile(r"(print|log|show|count|dump|report|display|describe|save|summar|info|debug|warn|num_|get_num)|.*(state_dict|num_params|parameter_count)$")
+# Loss functions that a script gets from somewhere: they have no parameters of their own.
+LOSSES = re.compile(r"(criterion|loss_?(fn|fct|func|function)|^loss)$", re.I)
 LIBRARIES = (
     "python",
     "torch",
@@ -134,6 +136,8 @@ def symbol_call(callee: Sym, call: Call) -> Value:
         return made
     escape(call)
     tensor = combine_unknown(call, values)
+    if tensor is not None and LOSSES.search(name):
+        return m.combine(values, call.node)
     if tensor is not None:
         return m.weigh(tensor)
     return torch.symbol_result(callee, call)

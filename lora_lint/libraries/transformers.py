@@ -361,7 +361,7 @@ def _generate(call: Call) -> Value:
     owner = call.owner
     assert isinstance(owner, Model)
     m.event(owner, "generate", call.node, inputs=inputs_of(call))
-    cut = Cut("generate", call.site, frozenset((owner.life,)), False)
+    cut = Cut("generate", call.site, frozenset((owner.life,)), False, False, m.tick())
     return Tensor(frozenset(), (cut,), SOMEWHERE, False, through=frozenset((owner.life,)), site=call.site)
 
 
@@ -655,7 +655,8 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
         on = argument(m, args, "activation_checkpointing")
     keywords = argument(m, args, "gradient_checkpointing_kwargs")
     mode = m.modes[-1] if m.modes else None
-    for chosen, model in m.alternatives(trainer.slots.get("model", NONE)):
+    models = m.alternatives(trainer.slots.get("model", NONE)) or [(ALWAYS, Model(m.life("outside", call.node)))]
+    for chosen, model in models:
         for condition, value in options(on):
             true, _ = m.truth(value) if value is not ABSENT else ((frozenset(),), ALWAYS)
             if frozenset() in true:

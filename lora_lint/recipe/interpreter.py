@@ -1350,7 +1350,7 @@ class Interpreter(Machine):
 
     def cut(self, kind: str, site: Site, made: Tensor, *, removable: bool = False) -> Cut:
         """The end of the gradient's way for a tensor."""
-        new = Cut(kind, site, made.attached, made.opaque, removable)
+        new = Cut(kind, site, made.attached, made.opaque, removable, self.tick())
         if any(not x.trainable or x.kind == "pretrained" for x in made.through):
             self.weights.add(id(new))
         return new

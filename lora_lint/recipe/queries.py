@@ -325,7 +325,7 @@ def culprit(back: Backward) -> Cut | None:
     def learner(cut: Cut) -> bool:
         return any(e.kind in ("wrapped", "optimized") for life in cut.lost for e in life.events)
 
-    ranked = sorted(back.tensor.cuts, key=lambda c: (learner(c), c.kind not in GRAD_MODES))
+    ranked = sorted(back.tensor.cuts, key=lambda c: (learner(c), c.order))
     return ranked[-1] if ranked else None
 
 

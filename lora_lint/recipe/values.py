@@ -329,6 +329,7 @@ class Cut(Value):
     lost: frozenset[ModelLife]
     opaque: bool = False
     removable: bool = False
+    order: int = 0
 
 
 @dataclass(frozen=True, eq=False)
