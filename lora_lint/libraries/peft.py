@@ -27,8 +27,14 @@ def _config(call: Call) -> Value:
 def _stored_config(call: Call) -> Value:
     leaf = call.name.split(".")[-2]
     path = call.get("pretrained_model_name_or_path", 0)
-    text = path.text if isinstance(path, Sym) else str(path.value) if isinstance(path, Const) else ""
+    text = path.text if isinstance(path, Sym) else str(path.value) if isinstance(path, Const) else _written(call)
     return Obj("adapter_config", {}, call.site, leaf, {"open": True, "sites": {}, "stored": True, "path": text.lower()})
+
+
+def _written(call: Call) -> str:
+    """The first argument as the script spells it."""
+    node = call.nodes.get("pretrained_model_name_or_path") or call.nodes.get(0)
+    return call.m.text(node.value) if node is not None else ""
 
 
 @function("peft.get_peft_config")

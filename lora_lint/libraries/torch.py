@@ -414,6 +414,12 @@ def _made(call: Call) -> Value:
     return made
 
 
+@function("torch.randn_like", "torch.rand_like", "torch.zeros_like", "torch.ones_like", "torch.empty_like", "torch.full_like", "torch.randint_like")
+def _like(call: Call) -> Value:
+    source = next((v for v in call.args if isinstance(v, Tensor)), None)
+    return Tensor(device=source.device if source is not None else SOMEWHERE, site=call.site)
+
+
 @function("torch.argmax", "torch.argmin", "torch.argsort", "torch.eq", "torch.gt", "torch.lt", "torch.sign", "torch.isnan", "torch.multinomial")
 def _torch_cutting(call: Call) -> Value:
     return call.m.detached(call.values(), call.name.rpartition(".")[2], call.node)

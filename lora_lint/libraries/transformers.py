@@ -319,7 +319,8 @@ def _forward(call: Call) -> Value:
         return _model_method(call)
     if owner.part and segment not in SUBMODULES and "[]" not in owner.part and call.name not in ("forward",) and segment not in ("module", "embeddings"):
         made = m.combine(call.values(), call.node)
-        out = m.result(Tensor(made.attached | {owner.life}, made.cuts, made.device, True, through=made.through | {owner.life}, site=call.site))
+        sealed = owner.life.library in ("transformers", "diffusers", "peft")
+        out = m.result(Tensor(made.attached | {owner.life}, made.cuts, made.device, made.opaque or not sealed, through=made.through | {owner.life}, site=call.site))
         return m.weigh(out)
     mode = m.modes[-1].mode if m.modes else "on"
     m.event(owner, "forward", call.node, inputs=inputs_of(call), grad=mode, grad_site=m.modes[-1].site if m.modes else None, part=owner.part)
@@ -402,6 +403,8 @@ def _model_method(call: Call) -> Value:
     m = call.m
     owner = call.owner
     assert isinstance(owner, Model)
+    if call.name.startswith("get_") and not call.args:
+        return Model(owner.life, owner.peft, call.name)
     if any(m.models_in(v) for v in call.values()) or call.name.startswith(("set_", "inject", "replace", "load_", "add_")):
         m.event(owner, "surgery", call.node, lives=[], part=call.name)
     return unknown(f"model.{call.name}(…)")

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MAX_CHOICES = 2000
+MAX_SAID = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +272,11 @@ def describe(condition: Condition, values: Assignment | None = None) -> str:
         literals = sorted((x for x in clause if values is None or x.holds(values[x.subject])), key=str)
         if literals:
             literal = literals[0]
+            usual = literal.subject.default
+            if values is not None and usual and _same(usual[0], values[literal.subject]):
+                continue
             if values is not None and isinstance(literal.test, Among) and not isinstance(values[literal.subject], _Other):
                 literal = Literal(literal.subject, Among(frozenset((values[literal.subject],))))
             if str(literal) not in parts:
                 parts.append(str(literal))
-    return " and ".join(parts)
+    return " and ".join(parts[:MAX_SAID]) + (" and …" if len(parts) > MAX_SAID else "")

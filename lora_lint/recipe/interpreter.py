@@ -1183,6 +1183,8 @@ class Interpreter(Machine):
         if isinstance(callee, (Model, Obj)):
             call.owner = callee
             return libraries.method(callee, "__call__", call)
+        if isinstance(callee, Tensor):
+            return self.combine([callee, *call.values()], call.node)
         if isinstance(callee, Sym):
             return libraries.symbol_call(callee, call)
         return libraries.unknown_call(call)

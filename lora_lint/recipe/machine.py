@@ -218,7 +218,8 @@ class Machine:
             false = self._any([both(c, f) for c, _, f in parts])
             if true is not None and false is not None:
                 return true, false
-            return self.opaque(value, "the value")
+            declared = all(x.subject.declared for _, t, _ in parts for c in t for x in c)
+            return self.opaque(value, "the value", declared=declared)
         if isinstance(value, Seq) and value.rest is None:
             return (ALWAYS, NEVER) if value.items else (NEVER, ALWAYS)
         if isinstance(value, (Dict, Seq, Tensor)):
@@ -229,9 +230,9 @@ class Machine:
             return self.opaque(value, "the value")
         return ALWAYS, NEVER
 
-    def opaque(self, key: object, text: str) -> tuple[Condition, Condition]:
+    def opaque(self, key: object, text: str, *, declared: bool = True) -> tuple[Condition, Condition]:
         """A condition that cannot be expressed: an unknown truth of its own."""
-        literal = Literal(self.derive(("opaque", key if isinstance(key, str) else id(key)), text).subject, Truthy())
+        literal = Literal(self.derive(("opaque", key if isinstance(key, str) else id(key)), text, declared=declared).subject, Truthy())
         return unit(literal), unit(~literal)
 
     @staticmethod

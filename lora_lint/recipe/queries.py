@@ -329,6 +329,11 @@ def culprit(back: Backward) -> Cut | None:
     return ranked[-1] if ranked else None
 
 
+def is_optimized(life: ModelLife, run: Event, happens: Condition) -> bool:
+    """Whether an optimizer was given the model's parameters before a run, in a case in which the run happens."""
+    return any(compatible(e.when, happens) for e in life.all("optimized", before=run.order))
+
+
 def partners(recipe: Recipe, run: Event, life: ModelLife, happens: Condition) -> list[ModelLife]:
     """Other lives that are trained at the same place."""
     return [
@@ -340,7 +345,7 @@ def partners(recipe: Recipe, run: Event, life: ModelLife, happens: Condition) ->
 
 def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife, happens: Condition = ALWAYS) -> bool:
     """Whether something else that is trainable learns in the same run, or may do so."""
-    optimized = any(True for _ in life.all("optimized", before=run.order))
+    optimized = is_optimized(life, run, happens)
     if run.data.get("opaque") and not optimized:
         return True
     for other in partners(recipe, run, life, happens):

@@ -27,7 +27,9 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             if found.event.kind not in CAUSES or q.learns_elsewhere(ctx.recipe, found.run, life, found.happens):
                 continue
             attached = list(life.all("wrapped", "adapter_loaded", before=found.event.order))
-            given = found.run.how == "trainer" or any(True for _ in life.all("optimized", before=found.run.order))
+            if not attached and any(True for _ in life.all("wrapped", "adapter_loaded", before=found.run.order)):
+                continue  # frozen before the adapters came, as it should be; LL402 and LL403 speak of the adapters
+            given = found.run.how == "trainer" or q.is_optimized(life, found.run, found.happens)
             if not attached and not (given and life.kind == "pretrained"):
                 continue
             silent = any(q.possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
