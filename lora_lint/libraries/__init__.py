@@ -86,6 +86,8 @@ def default_call(name: str, call: Call) -> Value:
     m = call.m
     values = call.values()
     root = name.partition(".")[0]
+    if torch.holds_parameters(call):
+        return torch.make_optimizer(call)
     if root in ("torch", "math") and any(isinstance(v, Tensor) for x in values for v in walk(x)):
         return m.combine(values, call.node)
     if not registry.is_harmless(name):
@@ -130,6 +132,8 @@ def symbol_call(callee: Sym, call: Call) -> Value:
     if special is not None:
         return special
     values = call.values()
+    if torch.holds_parameters(call):
+        return torch.make_optimizer(call)
     plain = all(isinstance(v, Const) for v in values)
     if plain and not call.open and not m.modes:
         made = m.derive(("call", id(callee.subject), tuple(values)), f"{callee.text}({'…' if values else ''})")

@@ -76,6 +76,7 @@ def _attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Va
 
 @function("accelerate.PartialState")
 def _state(call: Call) -> Value:
+    call.m.recipe.sets_device = True
     return Obj("accelerator", {}, call.site, info={"placement": True})
 
 

@@ -27,6 +27,6 @@ def _field(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
     return owner.slots.get(name) or unknown(name)
 
 
-@function("bitsandbytes.optim.*")
+@function("bitsandbytes.optim.*", "transformers.AdamW", "transformers.Adafactor", "deepspeed.ops.adam.*", "lion_pytorch.Lion")
 def _optimizer(call: Call) -> Value:
     return torch.make_optimizer(call)

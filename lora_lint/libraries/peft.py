@@ -63,6 +63,14 @@ def _wrap(call: Call) -> Value:
     return m.each(model, wrap) if model is not ABSENT else unknown("model")
 
 
+@function("peft.PeftModel", "peft.PeftModelFor*", "peft.LoraModel")
+def _construct(call: Call) -> Value:
+    if "." in call.name.partition(".")[2]:
+        return unknown(call.name)
+    call.kwargs.setdefault("peft_config", call.get("config", 1))
+    return _wrap(call)
+
+
 @function("peft.inject_adapter_in_model")
 def _inject(call: Call) -> Value:
     m = call.m

@@ -82,6 +82,8 @@ def _hasattr(call: Call) -> Value:
         return TRUE
     if isinstance(owner, Inst) and isinstance(text, str) and (text in owner.slots or owner.cls.lookup(text) is not None):
         return TRUE
+    if isinstance(owner, Model) and text == "hf_device_map":
+        return call.m.attribute(owner, "hf_device_map", call.node)
     return call.m.derive(("hasattr", id(owner.subject) if isinstance(owner, Sym) else id(owner), text), f"hasattr(…, {text!r})")
 
 
@@ -522,6 +524,8 @@ def _dict_method(m: Interpreter, owner: Dict, name: str, call: Call) -> Value:
 def symbol_method(callee: Sym, name: str, call: Call) -> Value | None:
     """Methods of unknown values that still tell something: ``settings.get("x", default)``, ``x.lower()``, ``loss.item()``."""
     m = call.m
+    if name in ("with_format", "set_format") and "device" in call.kwargs:
+        m.recipe.default_device = True
     if name == "get" and call.args and isinstance(call.args[0], Const):
         default = call.args[1] if len(call.args) > 1 else NONE
         owner = callee.text.rpartition(".")[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries.registry import ATTRIBUTES, METHODS, CONSTANTS, attribute, function, harmless, method
-from lora_lint.recipe.conditions import ALWAYS, Subject
+from lora_lint.recipe.conditions import ALWAYS, Condition, Subject, both
 from lora_lint.recipe.events import Backward, Branch, ModelLife, OptimizerLife
 from lora_lint.recipe.machine import GradMode
 from lora_lint.recipe.values import (
@@ -61,9 +61,9 @@ DATA_NAMES = ("input_ids", "pixel", "image", "img", "batch", "mask", "label", "t
 def device_of(value: Value) -> Device:
     """Where ``.to(value)`` puts something."""
     found = [_plain_device(v) for _, v in options(value)]
-    cuda = next((d for d in found if d.kind == "cuda"), None)
+    cuda = next((d for d in found if d.kind in ("cuda", "cuda?")), None)
     if cuda is not None:
-        return Device("cuda", cuda.text, value) if len(found) == 1 else Device("cuda?", cuda.text, value)
+        return Device(cuda.kind, cuda.text, value) if len(found) == 1 else Device("cuda?", cuda.text, value)
     if all(d.kind == "cpu" for d in found):
         return CPU
     return next((d for d in found if d.kind == "follows"), SOMEWHERE)
@@ -113,10 +113,10 @@ def _cuda_available(call: Call) -> Value:
     return call.m.derive(("cuda",), "torch.cuda.is_available()", (True,))
 
 
-@function("torch.cuda.set_device", "torch.set_default_device")
+@function("torch.cuda.set_device", "torch.set_default_device", "torch.set_default_tensor_type", "torch.cuda.device")
 def _set_device(call: Call) -> Value:
     call.m.recipe.sets_device = True
-    call.m.recipe.default_device = call.m.recipe.default_device or call.name.endswith("default_device")
+    call.m.recipe.default_device = call.m.recipe.default_device or "default" in call.name
     return NONE
 
 
@@ -187,6 +187,8 @@ def _grad_enabled(call: Call) -> Value:
 
 def enter(m: Interpreter, value: Obj, item: cst.WithItem) -> Callable[[], None] | None:
     """Enter a context manager that concerns a model; returns what leaving it does."""
+    if value.kind == "device":
+        m.recipe.default_device = True
     if value.kind == "disabled_adapters":
         for model in m.models_in(value.slots["model"]):
             m.event(model, "disabled", item, scope="with")
@@ -259,6 +261,8 @@ def _tensor_to(call: Call) -> Value:
     owner = call.owner
     assert isinstance(owner, Tensor)
     device = moved_to(call)
+    if call.name == "type" and any(isinstance(v, Ref) and v.name.startswith("torch.cuda.") for v in call.values()):
+        device = Device("cuda", "cuda", site=call.site)
     if call.name in ("to", "type") and any(isinstance(v, Ref) and v.leaf in ("long", "int64", "int32", "int", "bool", "uint8") for v in call.values()):
         return call.m.detached([owner], "integer cast", call.node, device=device)
     return call.m.combine([owner], call.node, device or owner.device)
@@ -445,7 +449,7 @@ def _layer(call: Call) -> Value:
     leaf = call.name.rpartition(".")[2]
     m = call.m
     if not leaf[:1].isupper():
-        return m.combine(call.values(), call.node)
+        return weighed(m, m.combine(call.values(), call.node), call.values())
     if leaf.endswith("Loss"):
         return Obj("layer", {}, call.site, call.name, {"weights": False})
     held = {i: v for i, v in enumerate(call.values())}
@@ -475,9 +479,35 @@ def _parallel(call: Call) -> Value:
     if value is ABSENT:
         value = call.get("model")
     leaf = call.name.rpartition(".")[2]
+    moves = leaf in ("DataParallel", "FullyShardedDataParallel") or (leaf == "DistributedDataParallel" and call.get("device_ids", 1) not in (ABSENT, NONE))
     for model in m.models_in(value):
-        m.event(model, "parallel", call.node, by=leaf)
+        m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves)
     return value if value is not ABSENT else unknown("model")
+
+
+def weighed(m: Interpreter, made: Tensor, values: list[Value]) -> Tensor:
+    """The result of an operation in which a weight of a module that came from outside takes part."""
+    return m.weigh(made) if any(isinstance(v, Sym) and v.text.endswith(("weight", "weight.T", "weight.t(…)")) for v in values) else made
+
+
+@function("torch.is_tensor")
+def _is_tensor(call: Call) -> Value:
+    value = call.args[0] if call.args else NONE
+    if isinstance(value, Tensor):
+        return FALSE if value.number else TRUE
+    if isinstance(value, (Dict, Seq, Const, Inst)) or (isinstance(value, Obj) and value.kind == "encoding"):
+        return FALSE
+    return call.m.derive(("is_tensor", id(value.subject) if isinstance(value, Sym) else id(value)), "torch.is_tensor(…)")
+
+
+@function("torch.utils._pytree.tree_map", "torch.utils._pytree.tree_map_only")
+def _tree_map(call: Call) -> Value:
+    return batch(call.m, SOMEWHERE, call.node)
+
+
+@function("torch.cuda.LongTensor", "torch.cuda.IntTensor", "torch.cuda.HalfTensor")
+def _cuda_tensor(call: Call) -> Value:
+    return Tensor(device=Device("cuda", "cuda"), site=call.site)
 
 
 @method("layer", "__call__")
@@ -603,6 +633,15 @@ def _about_parameters(text: str) -> bool:
     return "name" in text or "param" in text or "lora" in text or text.startswith(("tensor.", "p.")) or " in " in text or "len(" in text
 
 
+def part_of(value: Value) -> Value:
+    """Parameters picked by position: a part of the model."""
+    if isinstance(value, Obj) and value.kind == "param":
+        return Obj("param", value.slots, value.site, value.name, {**value.info, "part": "slice"})
+    if isinstance(value, Seq) and value.rest is None:
+        return Seq.of([part_of(v) for v in value.items], value.kind)
+    return value
+
+
 def filtered(value: Value, tests: list[str]) -> Value:
     """Note the filter of a comprehension over parameters."""
     if isinstance(value, Obj) and value.kind == "param" and tests:
@@ -622,6 +661,16 @@ def _optimizer(call: Call) -> Value:
     if ".lr_scheduler" in call.name or not leaf[:1].isupper():
         return Obj("scheduler", {}, call.site)
     return make_optimizer(call)
+
+
+def holds_parameters(call: Call) -> bool:
+    """Whether a call of an unknown class is given parameters first, as optimizers are."""
+    given = call.get("params", 0)
+    if call.name.rpartition(".")[2].startswith(("clip", "sum", "count", "freeze", "print", "EMA", "tuple", "get_", "set_", "log")):
+        return False
+    held = given.elements() if isinstance(given, Seq) else [given]
+    leaf = call.name.rpartition(".")[2]
+    return any(isinstance(v, Obj) and v.kind in ("params", "param") for h in held for v in walk(h)) and (leaf[:1].isupper() or not leaf or "opt" in leaf.lower())
 
 
 def make_optimizer(call: Call) -> Value:
@@ -835,6 +884,9 @@ def _encoding_items(call: Call) -> Value:
     if call.name in ("pop", "get") and call.args:
         return subscript(call.m, owner, call.args[0], call.node)
     if call.name == "update":
+        moved = next((v for x in call.values() for v in walk(x) if isinstance(v, Tensor)), None)
+        if moved is not None:
+            set_item(call.m, owner, unknown("key"), moved, call.node)
         return NONE
     return owner if call.name in ("copy", "data") else unknown("key")
 
@@ -872,8 +924,12 @@ def subscript(m: Interpreter, holder: Value, key: Value, node: cst.CSTNode) -> V
 def set_item(m: Interpreter, holder: Obj, key: Value, value: Value, node: cst.CSTNode) -> None:
     """``holder[key] = value``."""
     k = key.value if isinstance(key, Const) else "?"
-    if holder.kind == "encoding" and not isinstance(value, Tensor):
+    if holder.kind == "encoding":
         value = next((v for v in walk(value) if isinstance(v, Tensor)), value)
+        if not isinstance(key, Const) and isinstance(value, Tensor):
+            for known in list(holder.slots):  # a loop over the keys
+                m.store(holder.slots, known, value)
+            return
     m.store(holder.slots, k, value)
 
 
@@ -925,30 +981,30 @@ def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Ca
     def returned(value: Value) -> None:
         if data:
             return
-        for v in _outputs(value):
-            _branches(m, v, marker, owner)
+        for condition, v in _outputs(value):
+            _branches(m, v, marker, owner, condition)
 
     return returned
 
 
-def _outputs(value: Value) -> list[Tensor]:
-    found: list[Tensor] = []
-    for _, v in options(value):
+def _outputs(value: Value) -> list[tuple[Condition, Tensor]]:
+    found: list[tuple[Condition, Tensor]] = []
+    for condition, v in options(value):
         if isinstance(v, Tensor):
-            found.append(v)
+            found.append((condition, v))
         elif isinstance(v, Seq):
-            found.extend(x for x in v.items if isinstance(x, Tensor))
+            found.extend((both(condition, c), x) for item in v.items for c, x in options(item) if isinstance(x, Tensor))
     return found
 
 
-def _branches(m: Interpreter, output: Tensor, marker: ModelLife, owner: Inst) -> None:
+def _branches(m: Interpreter, output: Tensor, marker: ModelLife, owner: Inst, condition: Condition) -> None:
     """Record frozen branches that the module's output joins with trainable ones on the same input."""
     own = [x for x in output.attached if x is not marker and x.trainable]
     if marker not in output.attached or not own:
         return
     for cut in output.cuts:
         if marker in cut.lost and cut.kind in ("no_grad", "inference_mode", "detach", "data") and m.weighed(cut):
-            m.recipe.branches.append(Branch(cut.site, cut.kind, owner.cls.name, m.pc, output.site))
+            m.recipe.branches.append(Branch(cut.site, cut.kind, owner.cls.name, both(m.pc, condition), output.site))
 
 
 def scheduler(call: Call) -> Value:

@@ -146,6 +146,11 @@ def quantize(call: Call, life: ModelLife) -> None:
             for bits, true in quantization_bits(m, value):
                 if frozenset() not in true:
                     m.event(life, "quantized", call.node, when=both(condition, true), bits=bits, config=value, site=value.site)
+        elif isinstance(value, Dict):
+            for bits, key in ((4, "load_in_4bit"), (8, "load_in_8bit")):
+                true, _ = m.truth(value.slots.get(key, ABSENT))
+                if frozenset() not in true:
+                    m.event(life, "quantized", call.node, when=both(condition, true), bits=bits, config=None, site=call.site)
         elif isinstance(value, Sym):
             m.event(life, "quantized", call.node, when=both(condition, m.truth(value)[0]), bits=0, config=value, site=call.site)
     for keyword in KBIT_FLAGS:
@@ -238,7 +243,7 @@ def _input_grads(call: Call) -> Value:
 def _hook(call: Call) -> Value:
     """A hook on the embeddings (or anywhere) may make the inputs require grad by hand."""
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "input_grads", call.node, by_hook=True)
+    call.m.event(call.owner, "input_grads", call.node, by_hook=call.name)
     return Obj("handle", {}, call.site)
 
 
@@ -278,7 +283,7 @@ def _requires_grad(call: Call) -> Value:
     assert isinstance(owner, Model)
     given = call.get("requires_grad", 0)
     true, false = m.truth(TRUE if given is ABSENT else given)
-    partial = owner.part not in ("", "base_model")
+    partial = bool(owner.part)
     if frozenset() not in true:
         m.event(owner, "unfrozen", call.node, when=true, partial=partial, part=owner.part)
     if frozenset() not in false:
@@ -343,8 +348,8 @@ def inputs_of(call: Call) -> list[tuple[str, Tensor]]:
 def _tensors(m: Interpreter, value: Value) -> list[Tensor]:
     made: list[Tensor] = []
     for condition, v in options(value):
-        if condition and not isinstance(v, (Tensor, Obj)):
-            continue
+        if condition and isinstance(v, Dict):
+            made.extend(x for x in v.slots.values() if isinstance(x, Tensor))
         if isinstance(v, Tensor):
             made.append(v)
         elif isinstance(v, Obj) and v.kind == "encoding":
@@ -369,7 +374,7 @@ def _generate(call: Call) -> Value:
 @method("model", "save_pretrained", "save_checkpoint", "push_to_hub")
 def _save(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "saved", call.node, method=call.name)
+    call.m.event(call.owner, "saved", call.node, method=call.name, explicit="state_dict" in call.kwargs)
     return NONE
 
 
@@ -417,7 +422,11 @@ def _model_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode)
         return Bound(owner, name)
     if name == "device":
         return torch.device_object(m, Device("follows", f"{owner.life.name}.device", owner), node)
-    if name in ("config", "generation_config", "peft_config", "dtype", "hf_device_map", "name_or_path", "main_input_name", "vocab_size", "training"):
+    if name == "training":
+        return TRUE  # what concerns us is the training run
+    if name == "hf_device_map":
+        return m.derive((".", owner.life.number, name), f"model.{name}", declared=False)
+    if name in ("config", "generation_config", "peft_config", "dtype", "name_or_path", "main_input_name", "vocab_size"):
         return m.derive((".", owner.life.number, name), f"model.{name}")
     if name in ("is_loaded_in_4bit", "is_loaded_in_8bit", "is_quantized"):
         return quantized_flag(m, owner.life, name)
@@ -425,10 +434,8 @@ def _model_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode)
         return TRUE if owner.peft else FALSE
     if name == "module":
         return owner
-    if name == "base_model" and owner.peft:
-        return Model(owner.life, False, "base_model")
-    if name == "model" and owner.part == "base_model":
-        return Model(owner.life, False, "")
+    if name == "base_model" and owner.peft and not owner.part:
+        return owner  # the tuner: the same parameters, adapters included
     if name in ("weight", "bias"):
         return Tensor(frozenset((owner.life,)), through=frozenset((owner.life,)), site=m.site(node))
     return Model(owner.life, owner.peft, f"{owner.part}.{name}" if owner.part else name)
@@ -568,6 +575,7 @@ def _hf_parse(call: Call) -> Value:
             made.append(inst)
         elif isinstance(cls, Ref) and cls.leaf.endswith(("Arguments", "Config")):
             name = cls.name
+            m.recipe.sets_device = m.recipe.sets_device or "Training" in name
             kind = "training_args" if "Training" in name or cls.root == "trl" and name.endswith("Config") and "Model" not in name else "settings"
             made.append(Obj(kind, {}, call.site, name, {"sites": {}, "open": True, "by_parser": True}))
         else:
@@ -575,7 +583,6 @@ def _hf_parse(call: Call) -> Value:
     extra = call.get("return_remaining_strings")
     if extra is TRUE:
         made.append(unknown("strings"))
-    del m
     return Seq.of(made, "tuple")
 
 
@@ -657,6 +664,8 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
     if on is ABSENT:
         on = argument(m, args, "activation_checkpointing")
     keywords = argument(m, args, "gradient_checkpointing_kwargs")
+    if isinstance(keywords, Sym) and not keywords.subject.declared:
+        keywords = ABSENT  # the script does not speak of it: None, unless the command line says otherwise
     mode = m.modes[-1] if m.modes else None
     models = m.alternatives(trainer.slots.get("model", NONE)) or [(ALWAYS, Model(m.life("outside", call.node)))]
     for chosen, model in models:
@@ -718,6 +727,8 @@ def _loss(m: Interpreter, trainer: Obj, call: Call) -> Value:
 @attribute("trainer", "model", "model_wrapped", "*")
 def _trainer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
     assert isinstance(owner, Obj)
+    if name == "is_in_train":
+        return TRUE
     if name in ("model", "model_wrapped"):
         return owner.slots.get("model", unknown("model"))
     if name in ("args", "ref_model") and owner.slots.get(name, ABSENT) is not ABSENT:
@@ -807,7 +818,7 @@ def instance_method(owner: Value, name: str, call: Call) -> Value:
             handler = METHODS.get(("model", name))
             for model in m.models_in(owner):
                 if handler is not None:
-                    call.owner, call.name = model, name
+                    call.owner, call.name = Model(model.life, True, model.part), name  # the guards of PreTrainedModel are not on the way
                     handler(call)
             return owner
         if name in ("register_buffer", "register_parameter", "add_module"):
@@ -837,6 +848,10 @@ def inherited_attribute(m: Interpreter, owner: Inst, name: str, node: cst.CSTNod
         return _trainer_attribute(m, trainer, name, node)
     if any(b.endswith(("TrainingArguments",)) for b in owner.cls.library_bases()):
         return m.derive((".", id(owner), name), f"args.{name}")
+    if name == "training" and torch.is_module(owner.cls):
+        return TRUE  # what concerns us is the training run
+    if name in ("weight", "bias") and any(b.startswith("torch.nn.") and not b.endswith(".Module") for b in owner.cls.library_bases()):
+        return Tensor(through=frozenset((m.frozen_weights,)), site=m.site(node))
     if name == "device" and torch.is_module(owner.cls):
         return torch.device_object(m, Device("follows", "self.device"), node)
     if torch.is_module(owner.cls) or owner.cls.library_bases():

@@ -263,6 +263,8 @@ class Interpreter(Machine):
                 slots = self.scope.find(target.value)
                 if slots is not None and target.value in slots:
                     self.store(slots, target.value, unknown(target.value))
+            elif isinstance(target, cst.Attribute):
+                self.each(self.eval(target.value), lambda o, t=target: self.set_attribute(o, t.attr.value, ABSENT, t))  # type: ignore[misc]
             elif isinstance(target, cst.Subscript):
                 holder, key = self.eval(target.value), self.index(target)
                 if isinstance(holder, Dict) and isinstance(key, Const):
@@ -337,9 +339,18 @@ class Interpreter(Machine):
         for d in node.decorators:
             value = self.eval(d.decorator)
             func.decorators.append((value, d))
+        wrapped: Value = func
+        for value, _ in reversed(func.decorators):
+            if isinstance(value, Func) and isinstance(value.node, cst.FunctionDef):
+                call = Call(self, node, value.name)
+                call.args = [wrapped]
+                made = self.invoke(value, call, None)
+                if isinstance(made, (Func, Method)):
+                    self.called.add(id(node))
+                    wrapped = made
         if self.scope.kind == "class" or self.module is self.modules.get("", self.module):
             self.functions.append(func)
-        self.bind(node.name.value, func)
+        self.bind(node.name.value, wrapped)
 
     def function(self, name: str, node: cst.FunctionDef | cst.Lambda) -> Func:
         func = Func(name, node, self.scope, self.module)
@@ -436,6 +447,9 @@ class Interpreter(Machine):
             entered = value
             if isinstance(value, Obj) and value.kind == "grad_mode":
                 self.modes.append(GradMode(value.info["mode"], self.site(item)))
+            elif isinstance(value, Obj) and value.kind == "generator":
+                self.modes.extend(value.info.get("modes", ()))
+                entered = value.slots["element"]
             elif isinstance(value, Obj):
                 leave = libraries.enter(self, value, item)
                 if leave is not None:
@@ -602,6 +616,10 @@ class Interpreter(Machine):
     def set_item(self, holder: Value, key: Value, value: Value, node: cst.CSTNode) -> Value:
         if isinstance(holder, Dict):
             k = key.value if isinstance(key, Const) else REST
+            if k == REST and isinstance(value, Tensor):
+                for known, held in list(holder.slots.items()):  # a loop over the keys
+                    if isinstance(held, Tensor):
+                        self.store(holder.slots, known, value)
             self.store(holder.slots, k, value)
             holder.sites[k] = self.site(node)
         elif isinstance(holder, Seq):
@@ -744,6 +762,7 @@ class Interpreter(Machine):
             made = self.eval(value) if value is not None else NONE
         if self.frames:
             self.frames[-1].yields.append(made)
+            self.frames[-1].modes = self.modes[self.frames[-1].entered :]
         return unknown("sent")
 
     def ev_IfExp(self, node: cst.IfExp) -> Value:
@@ -809,10 +828,12 @@ class Interpreter(Machine):
             if any(isinstance(v, Tensor) for side in (left, right) for _, v in options(side)):
                 return self.each(left, lambda a: self.each(right, lambda b: self.binary(operator, a, b, node)))
         if isinstance(left, Tensor) or isinstance(right, Tensor):
-            return self.combine([left, right], node)
+            made_tensor = self.combine([left, right], node)
+            return torch.weighed(self, made_tensor, [left, right]) if operator == "MatrixMultiply" else made_tensor
         if any(isinstance(v, Tensor) for side in (left, right) for v in walk(side)):
             return self.combine([left, right], node)
-        if isinstance(left, Sym) and isinstance(right, Const):
+        if isinstance(left, Sym) and isinstance(right, (Const, Sym)) and not (isinstance(right, Sym) and "rank" not in left.text.lower()):
+            right = right if isinstance(right, Const) else NONE
             return self.derive((operator, id(left.subject), right), f"{left.text}…")
         return unknown("number")
 
@@ -845,6 +866,9 @@ class Interpreter(Machine):
                 return FALSE if operator == "Is" else TRUE
             if operator not in ("In", "NotIn"):
                 return self.detached([left, right], "comparison", node)
+        if operator in ("LessThan", "LessThanEqual"):  # written as the opposite, so that `n > 1` and `n <= 1` exclude each other
+            true, false = self.truth(self.compare("GreaterThanEqual" if operator == "LessThan" else "GreaterThan", left, right, node))
+            return Bool(false, true)
         negative = operator in ("NotEqual", "IsNot", "NotIn")
         if operator in ("Equal", "Is", "NotEqual", "IsNot"):
             if isinstance(right, Sym) and isinstance(left, Const):
@@ -977,8 +1001,11 @@ class Interpreter(Machine):
                 return holder.items[key.value]
             elements = holder.elements()
             if not isinstance(key, Const):
+                elements = [torch.part_of(e) for e in elements]
                 return Seq.of([], holder.kind, elements[0]) if elements and isinstance(key, Sym) and key.text == "slice" else (elements[0] if elements else unknown("element"))
             return holder.rest if holder.rest is not None else unknown("element")
+        if isinstance(holder, Ref) and holder.name == "os.environ" and isinstance(key, Const):
+            return self.derive(("env", str(key.value)), str(key.value))
         if isinstance(holder, Sym):
             if isinstance(key, Const):
                 set_here = self.__dict__.get("_sym_slots", {}).get(id(holder), {})
@@ -1004,6 +1031,8 @@ class Interpreter(Machine):
         if isinstance(value, Seq):
             items = value.elements()
             if len(items) <= MAX_UNROLL and not all(isinstance(i, Const) for i in items):
+                return items
+            if 0 < len(items) <= MAX_UNROLL and all(isinstance(i, Const) and isinstance(i.value, str) for i in items):
                 return items
             if items and all(isinstance(i, Const) for i in items):
                 return items[:1] if len(items) == 1 else [self.derive(("element", id(value)), self.text(node) + "[i]")]
@@ -1213,7 +1242,7 @@ class Interpreter(Machine):
             if mode:
                 site = Site(decorator, func.node, func.module.source)
                 self.modes.append(GradMode(mode, site))
-        frame = Frame(id(func.node))
+        frame = Frame(id(func.node), entered=len(self.modes))
         self.frames.append(frame)
         self.active.append(id(func.node))
         self.calls.append(self.site(call.node))
@@ -1239,7 +1268,7 @@ class Interpreter(Machine):
         if ended == "exit":
             self.dead = "exit"
         if frame.yields:
-            return Obj("generator", {"element": phi([(ALWAYS, frame.yields[-1])])}, self.site(call.node))
+            return Obj("generator", {"element": frame.yields[-1]}, self.site(call.node), info={"modes": frame.modes})
         base = set(self.pc)
         value = phi([(tuple(c for c in pc if c not in base), v) for pc, v in frame.returns]) if frame.returns else NONE
         if key is not None and order == self.order and count == len(self.recipe.models) and journal_size == sum(len(j) for j in self.journals):

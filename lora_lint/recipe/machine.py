@@ -80,7 +80,8 @@ class Frame:
     function: int
     returns: list[tuple[Condition, Value]] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
-    loops: int = 0
+    entered: int = 0
+    modes: list[GradMode] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)

@@ -303,13 +303,15 @@ def cures(life: ModelLife, event: Event, run: Event) -> list[Condition]:
     """When something between an event and a training run makes the model trainable again."""
     found: list[Condition] = []
     for e in life.all(
-        "unfrozen", "wrapped", "adapter_loaded", "set_adapter", "surgery", "escaped", "enabled", "unmerged", "weights_set", before=run.order, after=event.order
+        "unfrozen", "wrapped", "adapter_loaded", "set_adapter", "surgery", "escaped", "enabled", "unmerged", "merged", before=run.order, after=event.order
     ):
         if e.kind == "wrapped" and inference_mode(e.config) == ALWAYS:
             continue
         if e.kind == "adapter_loaded" and _not_trainable(life, e) == ALWAYS:
             continue
-        if e.kind == "weights_set" or (e.kind == "enabled" and event.kind != "disabled"):
+        if e.kind == "merged" and event.kind not in ("adapter_loaded", "wrapped"):
+            continue
+        if e.kind == "enabled" and event.kind != "disabled":
             continue
         if e.kind == "set_adapter" and event.kind not in ("adapter_loaded", "wrapped", "frozen", "disabled"):
             continue
@@ -317,6 +319,25 @@ def cures(life: ModelLife, event: Event, run: Event) -> list[Condition]:
     if event.kind in ("disabled",) and event.data.get("scope") == "with":
         found.extend(conditions(life.all("enabled", before=run.order, after=event.order)))
     return found
+
+
+def lost(back: Backward) -> bool:
+    """Whether a backpropagated value surely leads to nothing that could learn: cut off, or attached to wholly frozen models alone."""
+    tensor = back.tensor
+    if tensor.opaque or not tensor.cuts:
+        return False
+    return all(_dead(life, back) for life in tensor.attached)
+
+
+def _dead(life: ModelLife, back: Backward) -> bool:
+    """Whether a model is frozen as a whole when a value is backpropagated, whatever the settings."""
+    if life.kind in ("layer", "input", "outside"):
+        return False
+    frozen_at = [e for e in life.all("frozen", before=back.order) if not e.data.get("partial") and set(e.when) <= set(back.when)]
+    if not frozen_at:
+        return False
+    undone = life.all("unfrozen", "wrapped", "adapter_loaded", "set_adapter", "surgery", "escaped", "optimized", before=back.order, after=frozen_at[-1].order)
+    return not any(True for _ in undone)
 
 
 def culprit(back: Backward) -> Cut | None:

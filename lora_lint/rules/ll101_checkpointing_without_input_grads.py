@@ -23,11 +23,19 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         for on in q.checkpointings(life):
             if unprepared is not None and unprepared.trained.site.node is on.run.site.node:
                 continue  # LL201 names the cause: the preparation that is missing
-            for wrap in q.attached(life, on.run.order):
+            for wrap in [*q.attached(life, on.run.order), *_by_hand(life, on.run)]:
                 versions = _versions(ctx, wrap, on.run, needs)
                 if versions is None:
                     continue
                 yield from _report(ctx, life, on, wrap, versions)
+
+
+def _by_hand(life: ModelLife, run: Event) -> list[Event]:
+    """Layers put into a base that is frozen as a whole: hand-made adapters."""
+    frozen = next((e for e in life.all("frozen", before=run.order) if not e.data.get("partial")), None)
+    if frozen is None or q.attached(life, run.order):
+        return []
+    return [e for e in life.all("surgery", before=run.order, after=frozen.order) if any(x.kind == "layer" and x.trainable for x in e.lives)][:1]
 
 
 def _versions(ctx: Context, wrap: Event, run: Event, needs: Expr) -> Expr | None:
@@ -94,9 +102,15 @@ def _report(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event, ver
 
 
 def _cures(life: ModelLife, wrap: Event, run: Event) -> list[Condition]:
-    found = q.conditions(life.all("input_grads", "escaped", "surgery", "merged", before=run.order))
+    kinds = ("input_grads", "escaped", "merged") if wrap.kind == "surgery" else ("input_grads", "escaped", "surgery", "merged")
+    found = q.conditions(life.all(*kinds, before=run.order))
     found += q.conditions(e for e in life.all("unfrozen", before=run.order, after=wrap.order) if not e.data.get("adapters"))
     found += q.conditions(e for e in life.all("wrapped", before=run.order) if e.by in ("trainer", "trl") and e is not wrap)
+    quantized = q.quantized(life)
+    for early in life.all("checkpointing", before=run.order):
+        for later in (w for w in q.attached(life, run.order) if w.order > early.order and early.by == "method" and not quantized):
+            if later.kind == "adapter_loaded" or later.by == "get_peft_model":
+                found.append(q.conjunction(early.when, later.when))  # PEFT made the inputs require grad at that wrap
     for prepared in life.all("prepared", before=run.order):
         found += [q.conjunction(prepared.when, prepared.checkpointing, e.when) for e in q.quantized(life)]
     found += q.conditions(e for e in life.all("wrapped", before=run.order) if q.adapters(e.config).embeddings)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import re
+
 import libcst as cst
 
 from lora_lint.findings import Finding, Fix
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Backward
+from lora_lint.recipe import queries as q
 from lora_lint.recipe.queries import GRAD_MODES, culprit
 from lora_lint.recipe.values import Cut
 from lora_lint.rule import Context
@@ -21,7 +24,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each backward pass whether its value still hangs on a model."""
     for back in ctx.recipe.backwards:
         tensor = back.tensor
-        if not tensor.cut_off or (tensor.forced is not None and id(tensor.forced) in ctx.recipe.gradients_read):
+        if not q.lost(back) or (tensor.forced is not None and id(tensor.forced) in ctx.recipe.gradients_read):
             continue
         cut = culprit(back)
         if cut is None or cut.kind in GRAD_MODES:
@@ -49,8 +52,13 @@ def _fix(ctx: Context, cut: Cut, back: Backward) -> Fix | None:
     if not cut.removable or not ctx.here(cut.site) or len([c for c in back.tensor.cuts if c.kind not in GRAD_MODES]) != 1:
         return None
     node, stmt = cut.site.node, cut.site.stmt
-    if cut.site.calls and not cut.site.function:
-        return None
+    used = ctx.recipe.consumers.get(id(cut))
+    if used is not None and isinstance(used.node, cst.Call) and re.search(r"(tensor|Tensor|Variable|from_numpy|stack)$", ctx.code(used.node.func) if ctx.here(used) else ""):
+        return None  # the number goes on into a new tensor: removing the cut alone cures nothing
+    text = ctx.code(stmt) if stmt is not None else ""
+    if re.search(r"self\.[\w.]+\s*[+*-]?=|\.(append|extend|add)\(", text):
+        return None  # kept beyond the step, where the graph must not be kept
+    safe = cut.site.function in (back.site.function, id(back.site.node))
     if (
         isinstance(stmt, cst.SimpleStatementLine)
         and len(stmt.body) == 1
@@ -60,9 +68,9 @@ def _fix(ctx: Context, cut: Cut, back: Backward) -> Fix | None:
     ):
         inner = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else node.value if isinstance(node, cst.Attribute) else None
         if isinstance(inner, cst.Name) and isinstance(stmt.body[0].targets[0].target, cst.Name) and inner.value == stmt.body[0].targets[0].target.value:
-            return ctx.fix(f"Remove the line that cuts `{inner.value}`", ctx.editor.delete_statement(stmt))
+            return ctx.fix(f"Remove the line that cuts `{inner.value}`", ctx.editor.delete_statement(stmt), safe=safe)
     if isinstance(node, cst.Call):
-        return ctx.fix("Remove the call that cuts the graph", ctx.editor.remove_method_call(node))
+        return ctx.fix("Remove the call that cuts the graph", ctx.editor.remove_method_call(node), safe=safe)
     if isinstance(node, cst.Attribute):
-        return ctx.fix("Remove .data", ctx.editor.replace(node, ctx.code(node.value)))
+        return ctx.fix("Remove .data", ctx.editor.replace(node, ctx.code(node.value)), safe=safe)
     return None

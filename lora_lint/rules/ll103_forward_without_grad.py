@@ -21,7 +21,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
     for back in ctx.recipe.backwards:
         if back.tensor.forced is not None and id(back.tensor.forced) in ctx.recipe.gradients_read:
             continue
-        blamed = q.culprit(back) if back.tensor.cut_off else None
+        blamed = q.culprit(back) if q.lost(back) else None
         for cut in back.tensor.cuts:
             if cut.kind not in q.GRAD_MODES:
                 continue

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lora_lint.findings import Finding, Severity
 from lora_lint.recipe import queries as q
-from lora_lint.recipe.conditions import Condition, escape
+from lora_lint.recipe.conditions import Among, Condition, Literal, both, escape, unit
 from lora_lint.recipe.events import Event, ModelLife
 from lora_lint.recipe.values import Const, Dict, Sym, Value, options
 from lora_lint.rule import Context
@@ -62,6 +62,8 @@ def _maps(start: Event) -> Iterator[tuple[Condition, str]]:
     """The ways in which device_map spreads the model: ``auto``, ``several`` devices, or ``offloaded`` parts; a single device is no matter."""
     for condition, value in options(start.device_map):
         kind = _kind(value)
+        if kind and isinstance(value, Sym):
+            condition = both(condition, unit(Literal(value.subject, Among(frozenset(value.subject.default)))))
         if kind:
             yield condition, kind
 

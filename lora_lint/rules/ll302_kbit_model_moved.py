@@ -73,6 +73,8 @@ def remove_move(ctx: Context, moved: Event) -> Fix | None:
     if not ctx.here(moved.site) or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     receiver = node.func.value
+    if moved.cast and moved.device is not None:
+        return None  # the cast must stay
     if isinstance(stmt, cst.SimpleStatementLine) and len(stmt.body) == 1:
         small = stmt.body[0]
         same = isinstance(small, cst.Assign) and small.value is node and len(small.targets) == 1 and small.targets[0].target.deep_equals(receiver)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import re
+
 import libcst as cst
 
 from lora_lint.findings import Finding, Fix, Severity
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import Condition, escape
-from lora_lint.recipe.events import Event, ModelLife
-from lora_lint.recipe.values import ABSENT, Const, Dict, Sym, Tensor, Value, options
+from lora_lint.recipe.events import Event, ModelLife, Site
+from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, options
 from lora_lint.rule import Context
 from lora_lint.rules.ll301_dispatched_model_moved import AUTO
 from lora_lint.versions import ALWAYS, Expr, F
@@ -54,6 +56,8 @@ def _placements(life: ModelLife, use: Event) -> Iterator[tuple[Event, Condition,
 
 
 def _on_gpu(value: Value) -> bool:
+    if isinstance(value, Obj) and value.kind == "text":
+        return str(value.info.get("prefix", "")).startswith("cuda")
     if isinstance(value, Const):
         text = value.value
         return text in AUTO or (isinstance(text, str) and text.startswith("cuda")) or (isinstance(text, int) and not isinstance(text, bool))
@@ -69,7 +73,9 @@ def _report(ctx: Context, life: ModelLife, use: Event, tensor: Tensor, placed: E
     if happens is None:
         return None
     moved_by_others = q.conditions(
-        e for e in life.all("parallel", "dispatched", "escaped", before=use.order) if e.kind != "parallel" or e.by == "DataParallel"
+        e
+        for e in life.all("parallel", "dispatched", "escaped", "input_grads", before=use.order)
+        if (e.kind != "parallel" or e.moves_inputs) and (e.kind != "input_grads" or e.data.get("by_hook") == "register_forward_pre_hook")
     )
     versions: Expr = F("generate-leaves-inputs") if use.kind == "generate" else ALWAYS
     if placed.kind == "loaded" and any(True for _ in life.all("quantized")):
@@ -92,11 +98,11 @@ def _report(ctx: Context, life: ModelLife, use: Event, tensor: Tensor, placed: E
             (use.site, "and get here unmoved"),
         ],
         help="move the inputs to the model's device",
-        fix=_fix(ctx, use, tensor),
+        fix=_fix(ctx, use, placed, tensor),
     )
 
 
-def _fix(ctx: Context, use: Event, tensor: Tensor) -> Fix | None:
+def _fix(ctx: Context, use: Event, placed: Event, tensor: Tensor) -> Fix | None:
     """Append ``.to(model.device)`` to the tokenizer call that made the inputs, or move the batch before the call."""
     call = use.site.node
     if not isinstance(call, cst.Call) or not ctx.here(use.site):
@@ -106,23 +112,39 @@ def _fix(ctx: Context, use: Event, tensor: Tensor) -> Fix | None:
         return None
     device = f"{ctx.code(owner)}.device"
     made = tensor.site
-    if (
-        made is not None
-        and ctx.here(made)
-        and isinstance(made.node, cst.Call)
-        and made.function == use.site.function
-        and made.block == use.site.block
-        and any(a.keyword is not None and a.keyword.value == "return_tensors" for a in made.node.args)
-    ):
-        start, end = ctx.source.byte_range(made.node)
+    if made is not None and _only_for(ctx, use, placed, made):
+        _, end = ctx.source.byte_range(made.node)
         return ctx.fix("Move the inputs to the model's device", ctx.editor.replace_range(end, end, f".to({device})"))
-    unpacked = [a.value for a in call.args if a.star == "**"]
-    if len(unpacked) == 1 and isinstance(unpacked[0], cst.Name) and use.site.stmt is not None and isinstance(use.site.stmt, cst.SimpleStatementLine):
-        name = unpacked[0].value
-        return ctx.fix(
-            "Move the batch to the model's device", ctx.insert(use.site, f"{name} = {{k: v.to({device}) for k, v in {name}.items()}}", after=False)
-        )
+    unpacked = [a for a in call.args if a.star == "**"]
+    if len(unpacked) == 1 and isinstance(unpacked[0].value, cst.Name):
+        name = unpacked[0].value.value
+        return ctx.fix("Move the batch to the model's device", ctx.editor.replace(unpacked[0].value, f"{{k: v.to({device}) for k, v in {name}.items()}}"))
+    named = [a for a in call.args if a.keyword is not None and a.keyword.value in MATTERS and isinstance(a.value, (cst.Name, cst.Subscript, cst.Attribute))]
+    first = [a for a in call.args[:1] if a.keyword is None and not a.star and isinstance(a.value, (cst.Name, cst.Subscript, cst.Attribute))]
+    chosen = named or first
+    if len(chosen) == 1:
+        return ctx.fix("Move the inputs to the model's device", ctx.editor.replace(chosen[0].value, f"{ctx.code(chosen[0].value)}.to({device})"))
     return None
 
 
-_ = ABSENT
+def _only_for(ctx: Context, use: Event, placed: Event, made: Site) -> bool:
+    """Whether a tokenizer call makes the inputs for this one call, after the model was put on the GPU, so that they can be moved at once."""
+    node, stmt = made.node, made.stmt
+    if not ctx.here(made) or not isinstance(node, cst.Call) or made.function != use.site.function or made.block != use.site.block:
+        return False
+    if not any(a.keyword is not None and a.keyword.value == "return_tensors" for a in node.args):
+        return False
+    if stmt is use.site.stmt:
+        return True
+    if not isinstance(stmt, cst.SimpleStatementLine) or len(stmt.body) != 1 or not isinstance(stmt.body[0], cst.Assign):
+        return False
+    target = stmt.body[0].targets[0].target
+    if not isinstance(target, cst.Name) or (ctx.here(placed.site) and placed.site.function == made.function and _after(ctx, placed.site, made)):
+        return False
+    after = ctx.source.data[ctx.source.byte_range(stmt)[1] :].decode()
+    following = after.split("\ndef ")[0]
+    return len(re.findall(rf"(?<![\w.]){target.value}\b", following)) == 1
+
+
+def _after(ctx: Context, site: Site, other: Site) -> bool:
+    return ctx.source.byte_range(site.node)[0] > ctx.source.byte_range(other.node)[0]

@@ -10,7 +10,7 @@ from lora_lint.findings import Finding, Fix, Severity
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import Condition, escape
 from lora_lint.recipe.events import Event, ModelLife
-from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, options
+from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, options, walk
 from lora_lint.rule import Context
 from lora_lint.rules.ll301_dispatched_model_moved import AUTO
 
@@ -38,7 +38,7 @@ def _report(ctx: Context, life: ModelLife, start: Event, use: Event, tensor: Ten
     if happens is None:
         return None
     elsewhere = _other_index(value, tensor.device.text)
-    if elsewhere and not ctx.recipe.sets_device:
+    if elsewhere and (not ctx.recipe.sets_device or tensor.device.text != "cuda"):
         message = f"The inputs go to {tensor.device.text!r}, but device_map puts the model on {elsewhere}"
         severity, failure = Severity.WARNING, FAILURE
     elif isinstance(value, Const) and value.value in AUTO:
@@ -70,11 +70,9 @@ def _other_index(value: Value, literal: str) -> str:
         if isinstance(place.value, str) and place.value.startswith("cuda:"):
             return place.value if place.value.partition(":")[2] != index else ""
         return ""
-    if isinstance(value, Dict) and isinstance(place, Sym) and "rank" in place.text.lower() and literal == "cuda":
-        return f"the GPU of this process ({place.text})"
-    if isinstance(value, Dict) and isinstance(place, Obj) and place.kind == "device":
-        return ""
-    return ""
+    held = [*walk(place), *(v for d in walk(place) if isinstance(d, Obj) and d.kind == "device" and d.info["device"].value is not None for v in walk(d.info["device"].value))]
+    rank = next((v for v in held if isinstance(v, Sym) and "rank" in v.text.lower()), None)
+    return f"the GPU of this process ({rank.text.rstrip('…')})" if rank is not None and literal in ("cuda", "cuda:0", "0") else ""
 
 
 def _fix(ctx: Context, use: Event, tensor: Tensor) -> Fix | None:

@@ -54,4 +54,6 @@ def _fix(ctx: Context, node: cst.CSTNode, here: bool, trainable: object) -> Fix 
     given = next((a for a in node.args if a.keyword is not None and a.keyword.value == "is_trainable"), None)
     if given is not None:
         return ctx.fix("Load the adapter trainable", ctx.editor.replace(given.value, "True")) if isinstance(given.value, cst.Name) and given.value.value == "False" else None
+    if sum(a.keyword is None for a in node.args) > 2:
+        return None
     return ctx.fix("Load the adapter trainable", ctx.editor.add_keyword(node, "is_trainable=True"))

@@ -23,7 +23,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 _filters(ctx, v) for _, v in options(replaced.value)
             ):
                 continue
-            saves = [e for e in life.all("saved", "trained", after=replaced.order) if e.kind == "saved" or e.how == "trainer"]
+            saves = [e for e in life.all("saved", "trained", after=replaced.order) if (e.how == "trainer" if e.kind == "trained" else not e.explicit)]
             for save in saves[:1]:
                 happens = q.possible(replaced.when, save.when)
                 if happens is None:
@@ -36,9 +36,14 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                     flow=[(replaced.site, "state_dict is replaced"), (saves[-1].site, "the adapter is saved")],
                     help="remove the assignment: PEFT saves only the adapter anyway",
                     fix=ctx.fix("Remove the assignment", ctx.editor.delete_statement(replaced.site.stmt))
-                    if ctx.here(replaced.site) and isinstance(replaced.site.stmt, cst.SimpleStatementLine)
+                    if ctx.here(replaced.site) and _alone(replaced.site.stmt)
                     else None,
                 )
+
+
+def _alone(stmt: cst.CSTNode | None) -> bool:
+    """Whether a statement is one assignment to one target."""
+    return isinstance(stmt, cst.SimpleStatementLine) and len(stmt.body) == 1 and isinstance(stmt.body[0], cst.Assign) and len(stmt.body[0].targets) == 1
 
 
 def _filters(ctx: Context, value: Value) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import re
+
 import libcst as cst
 
 from lora_lint.findings import Finding, Fix
@@ -70,6 +72,8 @@ def _fix(ctx: Context, optimizer: OptimizerLife, wrap: Event) -> Fix | None:
     start, end = ctx.source.byte_range(a.stmt)[1], ctx.source.byte_range(b.stmt)[0]
     between = ctx.source.data[start:end].decode()
     name = ctx.code(target)
-    if name in between or ctx.code(first) + "." in between:
+    moved = ctx.code(a.stmt.body[0])
+    rebound = any(re.search(rf"(?<![\w.]){word}\s*(=(?!=)|[-+*/]=|,)", between) for word in set(re.findall(r"[A-Za-z_]\w*", moved)) - {ctx.code(first)})
+    if name in between or ctx.code(first) + "." in between or rebound:
         return None
     return ctx.fix("Build the optimizer after the adapters", ctx.insert(b, ctx.code(a.stmt.body[0])), ctx.editor.delete_statement(a.stmt))

@@ -34,7 +34,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 continue
             silent = any(q.possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
             site = found.event.site
-            if found.event.kind == "frozen" and site.calls and attached and attached[-1].site.function != site.function:
+            if found.event.kind == "frozen" and len(site.calls) > len(found.run.site.calls) and attached and attached[-1].site.function != site.function:
                 site = site.calls[-1]  # a helper is right for one model and wrong for another: the call is what counts
             yield ctx.finding(
                 site,
