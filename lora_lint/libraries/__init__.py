@@ -97,7 +97,7 @@ def default_call(name: str, call: Call) -> Value:
         return tensor
     if all(isinstance(v, Const) for v in values) and not call.open:
         return m.derive((name, *values, *sorted(call.kwargs)), f"{name}(…)" if values else f"{name}()")
-    return unknown(f"{name}(…)")
+    return unknown(f"{name}(…)", tensor=not registry.is_harmless(name))
 
 
 def escape(call: Call) -> None:
@@ -116,7 +116,7 @@ def escape(call: Call) -> None:
 def unknown_call(call: Call) -> Value:
     """A call of something that we cannot see."""
     escape(call)
-    return combine_unknown(call, call.values()) or unknown(f"{call.name}(…)" if call.name else "call")
+    return combine_unknown(call, call.values()) or unknown(f"{call.name}(…)" if call.name else "call", tensor=True)
 
 
 def symbol_call(callee: Sym, call: Call) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lora_lint.libraries.registry import function, harmless, method
-from lora_lint.recipe.conditions import ALWAYS, Among, Literal, Subject, negate, unit
+from lora_lint.recipe.conditions import ALWAYS, Among, Literal, Subject, both, either, negate, unit
 from lora_lint.recipe.values import (
     ABSENT,
     FALSE,
@@ -256,8 +256,17 @@ def _len(call: Call) -> Value:
 @function("builtins.any", "builtins.all")
 def _any(call: Call) -> Value:
     value = call.args[0] if call.args else NONE
-    if isinstance(value, Seq) and value.elements() and isinstance(value.elements()[0], (Bool, Sym)) and len(value.elements()) == 1:
-        return value.elements()[0]
+    held = value.elements() if isinstance(value, Seq) else []
+    if held and len(held) <= 8 and all(isinstance(v, (Bool, Sym, Const)) for v in held):
+        tests = [call.m.truth(v) for v in held]
+        disjunction = call.name.endswith("any")
+        yes, no = tests[0]
+        for true, false in tests[1:]:
+            joined = either(yes, true) if disjunction else either(no, false)
+            if joined is None:
+                return unknown("any(…)")
+            yes, no = (joined, both(no, false)) if disjunction else (both(yes, true), joined)
+        return Bool(yes, no)
     return unknown(f"{call.name.rpartition('.')[2]}(…)")
 
 
@@ -422,7 +431,7 @@ def option(m: Interpreter, space: Obj, name: str) -> Value:
     if held is not None:
         return held
     default = space.info.get("options", {}).get(name, ABSENT)
-    if isinstance(default, (Seq, Dict)):
+    if isinstance(default, (Seq, Dict, Phi)):
         return default
     known: tuple[object, ...] = (default.value,) if isinstance(default, Const) else ()
     return m.derive((".", id(space), name), f"args.{name}", known)

@@ -110,7 +110,9 @@ def _device_type(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> 
 
 @function("torch.cuda.is_available")
 def _cuda_available(call: Call) -> Value:
-    return call.m.derive(("cuda",), "torch.cuda.is_available()", (True,))
+    found = call.m.derive(("cuda",), "torch.cuda.is_available()", (True,))
+    call.m.recipe.cuda = call.m.truth(found)[0]
+    return found
 
 
 @function("torch.cuda.set_device", "torch.set_default_device", "torch.set_default_tensor_type", "torch.cuda.device")
@@ -216,7 +218,7 @@ def symbol_result(callee: Sym, call: Call) -> Value:
     m = call.m
     if m.modes and m.modes[-1].mode in ("off", "inference"):
         return m.result(Tensor(opaque=True, site=call.site))
-    return unknown(f"{callee.text}(…)")
+    return unknown(f"{callee.text}(…)", tensor=callee.text.rpartition(".")[2] not in TENSOR_MAKERS)
 
 
 def tensor_method_on_unknown(callee: Sym, name: str, call: Call) -> Value:
@@ -225,6 +227,8 @@ def tensor_method_on_unknown(callee: Sym, name: str, call: Call) -> Value:
     whole = Tensor(opaque=True, site=call.site)
     return m.detached([whole], name, call.node, number=name in ("item", "tolist", "numpy"), removable=name in ("detach", "item"))
 
+
+TENSOR_MAKERS = frozenset(("to", "cuda", "cpu", "long", "get", "pop", "items", "keys", "values", "size", "split", "strip", "format", "join", "copy", "index", "count"))
 
 CUTTING = {
     "detach": (False, True), "item": (True, True), "tolist": (True, False), "numpy": (True, False), "argmax": (False, False), "argmin": (False, False),

@@ -804,7 +804,9 @@ class Interpreter(Machine):
         value = self.eval(node.expression)
         if isinstance(node.operator, cst.Minus) and isinstance(value, Const) and isinstance(value.value, (int, float)):
             return Const(-value.value)
-        return self.each(value, lambda v: self.combine([v], node) if isinstance(v, Tensor) else unknown("number"))
+        return self.each(
+            value, lambda v: self.combine([v], node) if isinstance(v, Tensor) else unknown("number", tensor=isinstance(v, Sym) and v.tensor)
+        )
 
     def ev_BinaryOperation(self, node: cst.BinaryOperation) -> Value:
         return self.binary(type(node.operator).__name__, self.eval(node.left), self.eval(node.right), node)
@@ -834,8 +836,8 @@ class Interpreter(Machine):
             return self.combine([left, right], node)
         if isinstance(left, Sym) and isinstance(right, (Const, Sym)) and not (isinstance(right, Sym) and "rank" not in left.text.lower()):
             right = right if isinstance(right, Const) else NONE
-            return self.derive((operator, id(left.subject), right), f"{left.text}…")
-        return unknown("number")
+            return self.derive((operator, id(left.subject), right), f"{left.text}…", tensor=left.tensor)
+        return unknown("number", tensor=any(isinstance(v, Sym) and v.tensor for v in (left, right)))
 
     def ev_Comparison(self, node: cst.Comparison) -> Value:
         left = self.eval(node.left)
@@ -882,6 +884,10 @@ class Interpreter(Machine):
                 return self.tested(left, frozenset((right.value,)), negative)
             if isinstance(left, Ref) and isinstance(right, Ref) and left == right:
                 return Const(not negative)
+            if isinstance(left, Obj) and left.kind == "device":
+                kinds = [torch.device_of(v).kind for v in (left, right)]
+                if set(kinds) <= {"cpu", "cuda"} and (kinds[0] != kinds[1] or kinds[0] == "cpu"):
+                    return Const((kinds[0] == kinds[1]) is not negative)
             if right is NONE and not isinstance(left, (Sym, Const)):
                 return Const(negative)
         if operator in ("In", "NotIn") and isinstance(right, Seq) and right.rest is None and all(isinstance(v, Const) for v in right.items):
@@ -942,7 +948,7 @@ class Interpreter(Machine):
             set_here = self.__dict__.get("_sym_slots", {}).get(id(owner), {})
             if name in set_here:
                 return cast(Value, set_here[name])
-            return self.derive((".", id(owner.subject), name), f"{owner.text}.{name}", declared=owner.subject.declared)
+            return self.derive((".", id(owner.subject), name), f"{owner.text}.{name}", declared=owner.subject.declared, tensor=owner.tensor)
         if isinstance(owner, (Obj, Model, Tensor)):
             return libraries.attribute(self, owner, name, node)
         return Bound(owner, name)
@@ -994,6 +1000,8 @@ class Interpreter(Machine):
             values = [v for v in holder.slots.values() if v is not ABSENT]
             if len(values) == 1:
                 return values[0]
+            if isinstance(key, Sym) and REST not in holder.slots and 1 < len(holder.slots) <= MAX_UNROLL and not any(isinstance(v, Tensor) for v in values):
+                return phi([(unit(Literal(key.subject, Among(frozenset((k,))))), v) for k, v in holder.slots.items() if v is not ABSENT])
             tensor = next((v for v in values if isinstance(v, Tensor)), None)
             return tensor if tensor is not None else unknown("entry")
         if isinstance(holder, Seq):
@@ -1011,8 +1019,8 @@ class Interpreter(Machine):
                 set_here = self.__dict__.get("_sym_slots", {}).get(id(holder), {})
                 if ("[", key.value) in set_here:
                     return cast(Value, set_here["[", key.value])
-                return self.derive(("[", id(holder.subject), key), f"{holder.text}[{key.value!r}]", declared=holder.subject.declared)
-            return unknown(f"{holder.text}[…]")
+                return self.derive(("[", id(holder.subject), key), f"{holder.text}[{key.value!r}]", declared=holder.subject.declared, tensor=holder.tensor)
+            return unknown(f"{holder.text}[…]", tensor=holder.tensor)
         if isinstance(holder, Tensor):
             return holder
         if isinstance(holder, (Obj, Model)):
@@ -1061,7 +1069,7 @@ class Interpreter(Machine):
                     made = self.invoke(func, call, value)
                     return self.element(made, node) if name == "__iter__" and made is not value else made
         if isinstance(value, Sym):
-            return self.derive(("each", id(value.subject)), f"{value.text}[i]", declared=value.subject.declared)
+            return self.derive(("each", id(value.subject)), f"{value.text}[i]", declared=value.subject.declared, tensor=value.tensor)
         return unknown("element")
 
     def ev_ListComp(self, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
@@ -1364,7 +1372,7 @@ class Interpreter(Machine):
         cuts = tuple(dict.fromkeys(c for t in found for c in t.cuts))
         device = device or next((t.device for t in found if t.device.kind != "unknown"), SOMEWHERE)
         forced = next((t.forced for t in found if t.forced is not None), None)
-        opaque = opaque or any(t.opaque for t in found)
+        opaque = opaque or any(t.opaque for t in found) or any(isinstance(v, Sym) and v.tensor for value in values for _, v in options(value))
         site = self.site(node)
         for cut in cuts:
             if not attached:

@@ -71,6 +71,7 @@ class Recipe:
     default_device: bool = False
     gradients_read: set[int] = field(default_factory=set)
     consumers: dict[int, Site] = field(default_factory=dict)
+    cuda: Condition = ALWAYS
 
 
 @dataclass(eq=False)
@@ -195,11 +196,11 @@ class Machine:
         return self.branch([(c, lambda v=v: function(v)) for c, v in value.options])  # type: ignore[misc]
 
     # ---------------------------------------------------------------- conditions
-    def derive(self, key: tuple[Any, ...], text: str, default: tuple[object, ...] = (), *, declared: bool = True) -> Sym:
+    def derive(self, key: tuple[Any, ...], text: str, default: tuple[object, ...] = (), *, declared: bool = True, tensor: bool = False) -> Sym:
         """The unknown value for an expression over unknown values; the same expression gives the same value."""
         found = self.derived.get(key)
         if found is None:
-            found = self.derived[key] = Sym(Subject(text, declared=declared, default=default))
+            found = self.derived[key] = Sym(Subject(text, declared=declared, default=default), tensor)
         return found
 
     def truth(self, value: Value) -> tuple[Condition, Condition]:

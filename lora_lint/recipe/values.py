@@ -41,18 +41,22 @@ NONE, TRUE, FALSE = Const(None), Const(True), Const(False)
 
 @dataclass(frozen=True, eq=False)
 class Sym(Value):
-    """A value known only at run time; its subject keeps two uses of it together."""
+    """A value known only at run time; its subject keeps two uses of it together.
+
+    ``tensor`` marks what code out of sight computed: it may be a tensor that carries a gradient.
+    """
 
     subject: Subject
+    tensor: bool = False
 
     @property
     def text(self) -> str:
         return self.subject.text
 
 
-def unknown(text: str = "?", *, declared: bool = True) -> Sym:
+def unknown(text: str = "?", *, declared: bool = True, tensor: bool = False) -> Sym:
     """A fresh unknown value, described by the expression it came from."""
-    return Sym(Subject(text, declared=declared))
+    return Sym(Subject(text, declared=declared), tensor)
 
 
 @dataclass(frozen=True, eq=False)

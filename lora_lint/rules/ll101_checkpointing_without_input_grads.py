@@ -61,7 +61,7 @@ def _report(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event, ver
     quantized = [both(happens, e.when) for e in q.quantized(life)]
     native = wrap.kind == "wrapped" and wrap.by == "add_adapter"
     early = on.event.order < wrap.order
-    helped = wrap.kind == "adapter_loaded" or wrap.by == "get_peft_model"
+    helped = wrap.kind == "adapter_loaded" or wrap.data.get("by") == "get_peft_model"
     if early and helped and not any(e.bits for e in q.quantized(life)):
         yield ctx.finding(
             on.event.site,
@@ -119,8 +119,8 @@ def _cures(life: ModelLife, wrap: Event, run: Event) -> list[Condition]:
 
 def _flow(life: ModelLife, on: q.Checkpointing, wrap: Event) -> list[tuple[object, str]]:
     by = "the trainer switches reentrant checkpointing on inside train()" if on.event.by == "trainer" else "checkpointing is switched on"
-    attached = "the adapter is loaded, the base is frozen" if wrap.kind == "adapter_loaded" else "adapters are attached, the base is frozen"
-    if on.event.order > wrap.order and (wrap.kind == "adapter_loaded" or wrap.by == "get_peft_model"):
+    attached = "hand-made adapters are put into the frozen base" if wrap.kind == "surgery" else "the adapter is loaded, the base is frozen" if wrap.kind == "adapter_loaded" else "adapters are attached, the base is frozen"
+    if on.event.order > wrap.order and (wrap.kind == "adapter_loaded" or wrap.data.get("by") == "get_peft_model"):
         attached += "; checkpointing is not on yet, so PEFT leaves the inputs alone"
     steps = q.story((q.loaded(life), "the base is loaded"), (wrap, attached), (on.event, by), (on.run, "training starts"))
     return list(steps)

@@ -31,7 +31,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             for condition, kind in _maps(start):
                 if casts and kind != "offloaded":
                     continue
-                happens = q.possible(start.when, condition, moved.when)
+                happens = q.possible(start.when, condition, moved.when, ctx.recipe.cuda)
                 if happens is None:
                     continue
                 quantized = q.conditions(q.quantized(life))

@@ -31,7 +31,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 if rule is None:
                     continue
                 versions, failure = rule
-                happens = q.possible(quantized.when, moved.when)
+                happens = q.possible(quantized.when, moved.when, ctx.recipe.cuda)
                 if happens is None:
                     continue
                 gone = q.conditions(life.all("merged", "escaped", before=moved.order))

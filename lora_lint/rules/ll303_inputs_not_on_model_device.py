@@ -69,7 +69,7 @@ def _on_gpu(value: Value) -> bool:
 
 
 def _report(ctx: Context, life: ModelLife, use: Event, tensor: Tensor, placed: Event, when: Condition, sure: bool) -> Finding | None:
-    happens = q.possible(use.when, when)
+    happens = q.possible(use.when, when, ctx.recipe.cuda)
     if happens is None:
         return None
     moved_by_others = q.conditions(

@@ -34,7 +34,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
 def _report(ctx: Context, life: ModelLife, start: Event, use: Event, tensor: Tensor, condition: Condition, value: Value) -> Finding | None:
     site = tensor.device.site
     assert site is not None
-    happens = q.possible(start.when, use.when, condition)
+    happens = q.possible(start.when, use.when, condition, ctx.recipe.cuda)
     if happens is None:
         return None
     elsewhere = _other_index(value, tensor.device.text)
