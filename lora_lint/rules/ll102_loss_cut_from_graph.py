@@ -34,7 +34,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
         what = NAMES.get(cut.kind, cut.kind if cut.kind.endswith("()") else f".{cut.kind}()")
         number = tensor.number and back.how in (".backward()", "accelerator.backward()")
         used = ctx.recipe.consumers.get(id(cut))
-        at = cut.site if cut.removable or used is None or not ctx.here(used) else used
+        at = used if used is not None and not cut.removable and ctx.here(used) and used.function == cut.site.function else cut.site
         yield ctx.finding(
             at,
             f"Nothing can be learned from this loss: {what} cuts it off from the model before {back.how}",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lora_lint.findings import Finding, Fix, Severity
-from lora_lint.recipe.conditions import escape
+from lora_lint.recipe.conditions import Case
 from lora_lint.recipe.events import Branch
 from lora_lint.rule import Context
 from lora_lint.rules.ll103_forward_without_grad import _fix as unwrap
@@ -21,7 +21,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             branch.site,
             f"`{branch.cls}.forward` computes its frozen branch {word}: the input's gradient misses that branch, "
             "and trainable parts below it learn from a wrong gradient, without any error",
-            case=escape(branch.when, []),
+            case=Case(True, ""),  # how the module was built is no matter: its forward is wrong by itself
             severity=Severity.ERROR,
             flow=[(branch.site, "the gradient of the frozen branch ends here"), *([(branch.joined, "joined with the trainable branch")] if branch.joined else [])],
             help="freeze the weights with requires_grad_(False) and let the gradient pass through",

@@ -32,6 +32,8 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             if use.data.get("part") and use.kind == "forward" and use.part not in ("base_model", "model", "module"):
                 continue
             matter = [(name, t) for name, t in use.inputs if name in MATTERS and t.device.kind != "unknown"]
+            if any(name == "**" and t.device.kind == "unknown" for name, t in use.inputs):
+                continue
             moved = any(t.device.kind != "cpu" for _, t in matter)
             stays = [t for name, t in matter if t.device.kind == "cpu" and (not moved or name in ALONE)]
             if not stays:
