@@ -70,7 +70,7 @@ class Context:
         failure: str | None = None,
         severity: Severity = Severity.ERROR,
         flow: Flow = (),
-        help: str = "",
+        advice: str = "",
         fix: Fix | None = None,
     ) -> Finding | None:
         """Build a finding, or ``None`` where the target has none of the failing versions or the case is no certain one.
@@ -104,7 +104,7 @@ class Context:
             versions=verdict.text,
             condition=case.text if not case.by_default else "",
             flow=tuple(steps),
-            help=help,
+            help=advice,
             fix=fix,
             line_text=self.source.text.splitlines()[span.start.line - 1] if self.source.text else "",
         )

@@ -55,10 +55,13 @@ def facts() -> Mapping[str, Fact]:
         if not path.is_file():
             continue
         for name, row in _toml.loads(path.read_text(encoding="utf-8")).items():
-            found[name] = Fact(
-                name, library, SpecifierSet(row["holds"]), row["says"], row.get("message", ""), row["measured"], row.get("source", "")
-            )
+            found[name] = Fact(name, library, SpecifierSet(row["holds"]), row["says"], row.get("message", ""), row["measured"], row.get("source", ""))
     return found
+
+
+def error_text(name: str) -> str:
+    """The exact error text of a fact. Raises ``KeyError`` for an unknown one."""
+    return facts()[name].message
 
 
 class Level(enum.Enum):
@@ -189,9 +192,7 @@ def judge(expr: Expr, target: Target) -> Verdict:
             held.append(fact)
     if not by_library:
         return Verdict(Level.ALL, "on every supported version")
-    classes = [
-        sorted({tuple((f.name, f.on(v)) for f in mine) for v in target.versions(library)}) for library, mine in by_library.items()
-    ]
+    classes = [sorted({tuple((f.name, f.on(v)) for f in mine) for v in target.versions(library)}) for library, mine in by_library.items()]
     seen = {expr.on(dict(itertools.chain(*combination))) for combination in itertools.product(*classes)}
     level = Level.ALL if seen == {True} else Level.NONE if seen == {False} else Level.SOME
     known = [f"{name} {_versions(target, name)} ({target.origin(name)})" for name in by_library if target.known(name)]

@@ -8,12 +8,11 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from lora_lint.libraries import registry
 from lora_lint.recipe.values import (
     ABSENT,
-    NONE,
     Bound,
     Cls,
     Const,
@@ -22,7 +21,6 @@ from lora_lint.recipe.values import (
     Inst,
     Model,
     Obj,
-    Ref,
     Seq,
     Sym,
     Tensor,
@@ -38,7 +36,9 @@ if TYPE_CHECKING:
     from lora_lint.recipe.interpreter import Call, Interpreter
 
 # Functions that only tell, save or count, by the names that people give them.
-SPEAKING = re.compile(r"(print|log|show|count|dump|report|display|describe|save|summar|info|debug|warn|num_|get_num)|.*(state_dict|num_params|parameter_count)$")
+SPEAKING = re.compile(
+    r"(print|log|show|count|dump|report|display|describe|save|summar|info|debug|warn|num_|get_num)|.*(state_dict|num_params|parameter_count)$"
+)
 # Loss functions that a script gets from somewhere: they have no parameters of their own.
 LOSSES = re.compile(r"(criterion|loss_?(fn|fct|func|function)|^loss)$", re.I)
 LIBRARIES = (
@@ -136,8 +136,7 @@ def symbol_call(callee: Sym, call: Call) -> Value:
         return torch.make_optimizer(call)
     plain = all(isinstance(v, Const) for v in values)
     if plain and not call.open and not m.modes:
-        made = m.derive(("call", id(callee.subject), tuple(values)), f"{callee.text}({'…' if values else ''})")
-        return made
+        return m.derive(("call", id(callee.subject), tuple(values)), f"{callee.text}({'…' if values else ''})")
     escape(call)
     tensor = combine_unknown(call, values)
     if tensor is not None and LOSSES.search(name):
@@ -274,6 +273,3 @@ def field_default(m: Interpreter, default: Value, call: Call) -> Value:
 def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Callable[[Value], None] | None:
     """Prepare the abstract arguments of an entry point that a library calls; returns what its return value means."""
     return transformers.entry_hook(m, func, owner, call) or lightning.entry_hook(m, func, owner, call) or torch.entry_hook(m, func, owner, call)
-
-
-__all__ = ["NONE", "Ref", "options", "cast"]

@@ -18,7 +18,9 @@ TUNERS = frozenset(("LoraConfig", "AdaLoraConfig", "LoHaConfig", "LoKrConfig", "
 @function("peft.*Config", "peft.LoraRuntimeConfig")
 def _config(call: Call) -> Value:
     leaf = call.name.rpartition(".")[2]
-    made = Obj("adapter_config", dict(call.kwargs), call.site, leaf, {"open": call.open, "sites": {k: call.site_of(k) for k in call.kwargs}, "stored": False})
+    made = Obj(
+        "adapter_config", dict(call.kwargs), call.site, leaf, {"open": call.open, "sites": {k: call.site_of(k) for k in call.kwargs}, "stored": False}
+    )
     call.m.recipe.configs.append(made)
     return made
 
@@ -53,11 +55,16 @@ def _wrap(call: Call) -> Value:
             life = value.life
         else:
             models = m.models_in(value)
-            if len(models) == 1 and models[0].life.kind != "layer":
-                life = models[0].life
-            else:
-                life = m.life("outside", call.node)
-        m.event(Model(life, isinstance(value, Model) and value.peft), "wrapped", call.node, by="get_peft_model", config=config, library="peft", autocast=autocast)
+            life = models[0].life if len(models) == 1 and models[0].life.kind != "layer" else m.life("outside", call.node)
+        m.event(
+            Model(life, isinstance(value, Model) and value.peft),
+            "wrapped",
+            call.node,
+            by="get_peft_model",
+            config=config,
+            library="peft",
+            autocast=autocast,
+        )
         return Model(life, True)
 
     return m.each(model, wrap) if model is not ABSENT else unknown("model")
@@ -105,7 +112,16 @@ def _load_adapter(call: Call) -> Value:
     def wrap(value: Value) -> Value:
         models = m.models_in(value)
         known = value if isinstance(value, Model) else models[0] if len(models) == 1 else Model(m.life("outside", call.node))
-        m.event(known, "adapter_loaded", call.node, trainable=trainable, open=call.open, by="PeftModel.from_pretrained", config=call.get("config", 4), call=call.site)
+        m.event(
+            known,
+            "adapter_loaded",
+            call.node,
+            trainable=trainable,
+            open=call.open,
+            by="PeftModel.from_pretrained",
+            config=call.get("config", 4),
+            call=call.site,
+        )
         return Model(known.life, True)
 
     return m.each(call.get("model", 0), wrap)
@@ -115,8 +131,8 @@ def _load_adapter(call: Call) -> Value:
 def _auto_peft(call: Call) -> Value:
     m = call.m
     model = load(call, "peft", call.name.split(".")[-2])
-    m.event(model, "adapter_loaded", call.node, trainable=call.get("is_trainable", 2), open=call.open, by=f"{call.name.split('.')[-2]}.from_pretrained",
-            config=ABSENT, call=call.site)  # fmt: skip
+    by = f"{call.name.split('.')[-2]}.from_pretrained"
+    m.event(model, "adapter_loaded", call.node, trainable=call.get("is_trainable", 2), open=call.open, by=by, config=ABSENT, call=call.site)
     return Model(model.life, True)
 
 
@@ -211,4 +227,3 @@ def _prepare(call: Call) -> Value:
 @function("peft.cast_mixed_precision_params", "peft.utils.*")
 def _utility(call: Call) -> Value:
     return unknown(call.name)
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lora_lint.libraries.registry import function, harmless, method
-from lora_lint.recipe.conditions import ALWAYS, Among, Literal, Subject, both, either, negate, unit
+from lora_lint.recipe.conditions import ALWAYS, Subject, both, either
 from lora_lint.recipe.values import (
     ABSENT,
     FALSE,
@@ -28,7 +28,6 @@ from lora_lint.recipe.values import (
     Sym,
     Tensor,
     Value,
-    options,
     phi,
     unknown,
 )
@@ -78,7 +77,14 @@ def _setattr(call: Call) -> Value:
 def _hasattr(call: Call) -> Value:
     owner, name = call.get("obj", 0), call.get("name", 1)
     text = name.value if isinstance(name, Const) else "?"
-    if isinstance(owner, Model) and text in ("enable_input_require_grads", "gradient_checkpointing_enable", "config", "get_input_embeddings", "parameters", "device"):
+    if isinstance(owner, Model) and text in (
+        "enable_input_require_grads",
+        "gradient_checkpointing_enable",
+        "config",
+        "get_input_embeddings",
+        "parameters",
+        "device",
+    ):
         return TRUE
     if isinstance(owner, Inst) and isinstance(text, str) and (text in owner.slots or owner.cls.lookup(text) is not None):
         return TRUE
@@ -475,7 +481,11 @@ def container_method(owner: Value, name: str, call: Call) -> Value:
         return NONE
     if isinstance(owner, Const) and isinstance(owner.value, str):
         plain = [a.value for a in call.args if isinstance(a, Const)]
-        if len(plain) == len(call.args) and not call.kwargs and name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "split", "join"):
+        if (
+            len(plain) == len(call.args)
+            and not call.kwargs
+            and name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "split", "join")
+        ):
             try:
                 made = getattr(owner.value, name)(*plain)
             except (TypeError, ValueError):
@@ -543,17 +553,3 @@ def symbol_method(callee: Sym, name: str, call: Call) -> Value | None:
             return default
         return m.derive(("get", owner, call.args[0]), f"{owner}[{call.args[0].value!r}]", known)
     return None
-
-
-def only(value: Value, wanted: object) -> Value:
-    """``value == wanted`` for any value, as a boolean value."""
-    parts = []
-    for condition, v in options(value):
-        if isinstance(v, Const):
-            parts.append((condition, Const(v.value == wanted)))
-        elif isinstance(v, Sym):
-            literal = unit(Literal(v.subject, Among(frozenset((wanted,)))))
-            parts.append((condition, Bool(literal, negate(literal) or ALWAYS)))
-        else:
-            parts.append((condition, FALSE))
-    return phi(list(parts))

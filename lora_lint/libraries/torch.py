@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import ATTRIBUTES, METHODS, CONSTANTS, attribute, function, harmless, method
+from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
 from lora_lint.recipe.conditions import ALWAYS, Condition, Subject, both
 from lora_lint.recipe.events import Backward, Branch, ModelLife, OptimizerLife
 from lora_lint.recipe.machine import GradMode
@@ -14,13 +14,11 @@ from lora_lint.recipe.values import (
     CPU,
     FALSE,
     NONE,
-    REST,
     SOMEWHERE,
     TRUE,
     Bound,
     Cls,
     Const,
-    Cut,
     Device,
     Dict,
     Func,
@@ -54,7 +52,22 @@ WEIGHTLESS = frozenset(
     "LeakyReLU ELU Softplus Mish Hardswish CosineSimilarity PairwiseDistance Upsample".split()
 )
 CONTAINERS = frozenset(("Sequential", "ModuleList", "ModuleDict", "ParameterList"))
-DATA_NAMES = ("input_ids", "pixel", "image", "img", "batch", "mask", "label", "token", "audio", "text", "ids", "input_values", "input_features", "video")
+DATA_NAMES = (
+    "input_ids",
+    "pixel",
+    "image",
+    "img",
+    "batch",
+    "mask",
+    "label",
+    "token",
+    "audio",
+    "text",
+    "ids",
+    "input_values",
+    "input_features",
+    "video",
+)
 
 
 # -------------------------------------------------------------------- devices
@@ -228,13 +241,16 @@ def tensor_method_on_unknown(callee: Sym, name: str, call: Call) -> Value:
     return m.detached([whole], name, call.node, number=name in ("item", "tolist", "numpy"), removable=name in ("detach", "item"))
 
 
-TENSOR_MAKERS = frozenset(("to", "cuda", "cpu", "long", "get", "pop", "items", "keys", "values", "size", "split", "strip", "format", "join", "copy", "index", "count"))
+TENSOR_MAKERS = frozenset(
+    ("to", "cuda", "cpu", "long", "get", "pop", "items", "keys", "values", "size", "split", "strip", "format", "join", "copy", "index", "count")
+)
 
 CUTTING = {
-    "detach": (False, True), "item": (True, True), "tolist": (True, False), "numpy": (True, False), "argmax": (False, False), "argmin": (False, False),
-    "argsort": (False, False), "long": (False, False), "int": (False, False), "bool": (False, False), "byte": (False, False), "short": (False, False),
-    "eq": (False, False), "ne": (False, False), "gt": (False, False), "lt": (False, False), "ge": (False, False), "le": (False, False),
-    "sign": (False, False), "nonzero": (False, False), "isnan": (False, False), "isfinite": (False, False), "__float__": (True, False),
+    "detach": (False, True), "item": (True, True), "tolist": (True, False), "numpy": (True, False), "argmax": (False, False),
+    "argmin": (False, False), "argsort": (False, False), "long": (False, False), "int": (False, False), "bool": (False, False),
+    "byte": (False, False), "short": (False, False), "eq": (False, False), "ne": (False, False), "gt": (False, False), "lt": (False, False),
+    "ge": (False, False), "le": (False, False), "sign": (False, False), "nonzero": (False, False), "isnan": (False, False),
+    "isfinite": (False, False), "__float__": (True, False),
 }  # fmt: skip
 
 
@@ -267,7 +283,9 @@ def _tensor_to(call: Call) -> Value:
     device = moved_to(call)
     if call.name == "type" and any(isinstance(v, Ref) and v.name.startswith("torch.cuda.") for v in call.values()):
         device = Device("cuda", "cuda", site=call.site)
-    if call.name in ("to", "type") and any(isinstance(v, Ref) and v.leaf in ("long", "int64", "int32", "int", "bool", "uint8") for v in call.values()):
+    if call.name in ("to", "type") and any(
+        isinstance(v, Ref) and v.leaf in ("long", "int64", "int32", "int", "bool", "uint8") for v in call.values()
+    ):
         return call.m.detached([owner], "integer cast", call.node, device=device)
     return call.m.combine([owner], call.node, device or owner.device)
 
@@ -456,7 +474,7 @@ def _layer(call: Call) -> Value:
         return weighed(m, m.combine(call.values(), call.node), call.values())
     if leaf.endswith("Loss"):
         return Obj("layer", {}, call.site, call.name, {"weights": False})
-    held = {i: v for i, v in enumerate(call.values())}
+    held = dict(enumerate(call.values()))
     if leaf in CONTAINERS:
         return Obj("layer", held, call.site, call.name, {"weights": False, "container": True})
     if leaf in WEIGHTLESS or leaf.endswith(("Dropout", "Pool1d", "Pool2d")):
@@ -483,7 +501,9 @@ def _parallel(call: Call) -> Value:
     if value is ABSENT:
         value = call.get("model")
     leaf = call.name.rpartition(".")[2]
-    moves = leaf in ("DataParallel", "FullyShardedDataParallel") or (leaf == "DistributedDataParallel" and call.get("device_ids", 1) not in (ABSENT, NONE))
+    moves = leaf in ("DataParallel", "FullyShardedDataParallel") or (
+        leaf == "DistributedDataParallel" and call.get("device_ids", 1) not in (ABSENT, NONE)
+    )
     for model in m.models_in(value):
         m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves)
     return value if value is not ABSENT else unknown("model")
@@ -559,11 +579,6 @@ def begin(m: Interpreter, inst: Inst, call: Call) -> None:
     del m, inst, call
 
 
-def lives_of(m: Interpreter, value: Value) -> list[Model]:
-    """The models and layers that an object holds."""
-    return m.models_in(value)
-
-
 # -------------------------------------------------------------------- parameters
 @method("model", "parameters", "named_parameters", "buffers", "named_buffers")
 def _parameters(call: Call) -> Value:
@@ -575,7 +590,12 @@ def parameters_of(m: Interpreter, owner: Value, named: bool, node: cst.CSTNode) 
     """What ``.parameters()`` and ``.named_parameters()`` give."""
     part = owner.part if isinstance(owner, Model) else ""
     lives = [x.life for x in m.models_in(owner)]
-    return Obj("params", {}, m.site(node), info={"lives": lives, "named": named, "order": m.tick(), "part": part, "peft": isinstance(owner, Model) and owner.peft})
+    return Obj(
+        "params",
+        {},
+        m.site(node),
+        info={"lives": lives, "named": named, "order": m.tick(), "part": part, "peft": isinstance(owner, Model) and owner.peft},
+    )
 
 
 def _param(m: Interpreter, params: Obj, node: cst.CSTNode) -> Value:
@@ -674,7 +694,9 @@ def holds_parameters(call: Call) -> bool:
         return False
     held = given.elements() if isinstance(given, Seq) else [given]
     leaf = call.name.rpartition(".")[2]
-    return any(isinstance(v, Obj) and v.kind in ("params", "param") for h in held for v in walk(h)) and (leaf[:1].isupper() or not leaf or "opt" in leaf.lower())
+    return any(isinstance(v, Obj) and v.kind in ("params", "param") for h in held for v in walk(h)) and (
+        leaf[:1].isupper() or not leaf or "opt" in leaf.lower()
+    )
 
 
 def make_optimizer(call: Call) -> Value:
@@ -872,8 +894,7 @@ def entry_of(m: Interpreter, holder: Obj) -> Value:
     """A value that stands for every entry of a batch."""
     del m
     held = [v for v in holder.slots.values() if isinstance(v, Tensor)]
-    whole = holder.slots.get("", held[0] if held else Tensor())
-    return whole
+    return holder.slots.get("", held[0] if held else Tensor())
 
 
 @method("encoding", "items", "keys", "values", "pop", "get", "copy", "update", "setdefault", "data")
@@ -1011,15 +1032,6 @@ def _branches(m: Interpreter, output: Tensor, marker: ModelLife, owner: Inst, co
             m.recipe.branches.append(Branch(cut.site, cut.kind, owner.cls.name, both(m.pc, condition), output.site))
 
 
-def scheduler(call: Call) -> Value:
-    """A learning-rate scheduler."""
-    return Obj("scheduler", {}, call.site)
-
-
 @method("scheduler", "*")
 def _scheduler_method(call: Call) -> Value:
     return NONE
-
-
-CONSTANTS.setdefault("torch.nn.functional", Ref("torch.nn.functional"))
-__all__ = ["ATTRIBUTES", "Cut", "REST"]

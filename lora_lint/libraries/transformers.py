@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lora_lint.libraries import python, torch
 from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
-from lora_lint.recipe.conditions import ALWAYS, Condition, Literal, Truthy, both, unit
+from lora_lint.recipe.conditions import ALWAYS, Condition, both
 from lora_lint.recipe.events import BadKeyword, ModelLife, TrainerLife
 from lora_lint.recipe.values import (
     ABSENT,
@@ -35,7 +35,6 @@ from lora_lint.recipe.values import (
     options,
     phi,
     unknown,
-    walk,
 )
 
 if TYPE_CHECKING:
@@ -47,9 +46,13 @@ harmless("transformers.set_seed", "transformers.logging", "transformers.utils", 
          "transformers.TextIteratorStreamer", "transformers.DataCollatorForSeq2Seq", "transformers.GenerationConfig")  # fmt: skip
 TOKENIZERS = ("Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor", "ImageProcessorFast")
 KBIT_FLAGS = ("load_in_4bit", "load_in_8bit")
+MODULE_METHODS = frozenset(
+    "parameters named_parameters to cuda cpu train eval requires_grad_ half float bfloat16 zero_grad state_dict load_state_dict register_buffer "
+    "register_parameter add_module manual_backward log log_dict apply modules named_modules children".split()
+)
 SUBMODULES = frozenset(
-    "model base_model transformer encoder decoder lm_head embed_tokens wte bert roberta deberta electra distilbert vit llama backbone classifier score "
-    "head vision_tower vision_model text_model language_model visual projector pooler embeddings word_embeddings shared layers h blocks module "
+    "model base_model transformer encoder decoder lm_head embed_tokens wte bert roberta deberta electra distilbert vit llama backbone classifier "
+    "score head vision_tower vision_model text_model language_model visual projector pooler embeddings word_embeddings shared layers h blocks module "
     "pretrained_model unet text_encoder vae albert xlnet gpt_neox esm longformer segformer dinov2 whisper".split()
 )
 
@@ -61,9 +64,12 @@ def is_tokenizer(leaf: str) -> bool:
 def is_model_class(name: str) -> bool:
     """Whether a transformers class is a model by its name."""
     leaf = name.rpartition(".")[2]
-    return leaf[:1].isupper() and ("For" in leaf or leaf.endswith(("Model", "PreTrainedModel", "ModelWithHead", "Encoder", "Decoder"))) and not leaf.endswith(
-        ("Config", "Output", "Trainer", "Collator", "Arguments", "Seq2Seq", "LanguageModeling")
-    ) and not leaf.startswith("DataCollator")
+    return (
+        leaf[:1].isupper()
+        and ("For" in leaf or leaf.endswith(("Model", "PreTrainedModel", "ModelWithHead", "Encoder", "Decoder")))
+        and not leaf.endswith(("Config", "Output", "Trainer", "Collator", "Arguments", "Seq2Seq", "LanguageModeling"))
+        and not leaf.startswith("DataCollator")
+    )
 
 
 # -------------------------------------------------------------------- loading
@@ -93,7 +99,11 @@ def _construct(call: Call) -> Value:
         return training_arguments(call)
     if leaf.startswith("DataCollator") or leaf == "default_data_collator":
         return Obj("collator", {}, call.site, leaf)
-    if leaf.endswith("Config") and leaf != "PretrainedConfig" and any(k in leaf for k in ("Gptq", "GPTQ", "Awq", "AWQ", "Hqq", "HQQ", "Aqlm", "Torch", "Quanto", "Fp8", "EETQ", "Eetq", "VPTQ")):
+    if (
+        leaf.endswith("Config")
+        and leaf != "PretrainedConfig"
+        and any(k in leaf for k in ("Gptq", "GPTQ", "Awq", "AWQ", "Hqq", "HQQ", "Aqlm", "Torch", "Quanto", "Fp8", "EETQ", "Eetq", "VPTQ"))
+    ):
         return Obj("quantization", {"bits": Const(0)}, call.site, leaf)
     if is_tokenizer(leaf):
         return Obj("tokenizer", {}, call.site, leaf)
@@ -132,8 +142,6 @@ def load(call: Call, library: str, cls: str) -> Model:
         grad_site=m.modes[-1].site if m.modes else None,
     )
     quantize(call, life)
-    if any(isinstance(v, Const) and isinstance(v.value, str) and v.value.startswith("unsloth/") for _, v in options(checkpoint)):
-        life.names.extend([])
     return Model(life)
 
 
@@ -322,10 +330,20 @@ def _forward(call: Call) -> Value:
     if owner.part and segment not in SUBMODULES and not tensors and "[]" not in owner.part and segment != "module":
         call.name = segment
         return _model_method(call)
-    if owner.part and segment not in SUBMODULES and "[]" not in owner.part and call.name not in ("forward",) and segment not in ("module", "embeddings"):
+    if (
+        owner.part
+        and segment not in SUBMODULES
+        and "[]" not in owner.part
+        and call.name not in ("forward",)
+        and segment not in ("module", "embeddings")
+    ):
         made = m.combine(call.values(), call.node)
         sealed = owner.life.library in ("transformers", "diffusers", "peft")
-        out = m.result(Tensor(made.attached | {owner.life}, made.cuts, made.device, made.opaque or not sealed, through=made.through | {owner.life}, site=call.site))
+        out = m.result(
+            Tensor(
+                made.attached | {owner.life}, made.cuts, made.device, made.opaque or not sealed, through=made.through | {owner.life}, site=call.site
+            )
+        )
         return m.weigh(out)
     mode = m.modes[-1].mode if m.modes else "on"
     m.event(owner, "forward", call.node, inputs=inputs_of(call), grad=mode, grad_site=m.modes[-1].site if m.modes else None, part=owner.part)
@@ -489,7 +507,14 @@ def _tokenizer_method(call: Call) -> Value:
 def _tokenizer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
     if name in ("tokenizer", "image_processor", "feature_extractor"):
         return owner
-    if ("tokenizer", name) in METHODS or name in ("decode", "batch_decode", "save_pretrained", "add_tokens", "add_special_tokens", "convert_tokens_to_ids"):
+    if ("tokenizer", name) in METHODS or name in (
+        "decode",
+        "batch_decode",
+        "save_pretrained",
+        "add_tokens",
+        "add_special_tokens",
+        "convert_tokens_to_ids",
+    ):
         return Bound(owner, name)
     return m.derive((".", id(owner), name), f"tokenizer.{name}")
 
@@ -557,7 +582,7 @@ def argument(m: Interpreter, args: Value, name: str, *, declared: bool = False) 
 def _hf_parser(call: Call) -> Value:
     given = call.get("dataclass_types", 0)
     classes = list(given.items) if isinstance(given, Seq) else [given] if given is not ABSENT else []
-    return Obj("hf_parser", {i: c for i, c in enumerate(classes)}, call.site)
+    return Obj("hf_parser", dict(enumerate(classes)), call.site)
 
 
 @method("hf_parser", "parse_args_into_dataclasses", "parse_json_file", "parse_dict", "parse_yaml_file", "parse_args_and_config")
@@ -576,7 +601,7 @@ def _hf_parse(call: Call) -> Value:
         elif isinstance(cls, Ref) and cls.leaf.endswith(("Arguments", "Config")):
             name = cls.name
             m.recipe.sets_device = m.recipe.sets_device or "Training" in name
-            kind = "training_args" if "Training" in name or cls.root == "trl" and name.endswith("Config") and "Model" not in name else "settings"
+            kind = "training_args" if "Training" in name or (cls.root == "trl" and name.endswith("Config") and "Model" not in name) else "settings"
             made.append(Obj(kind, {}, call.site, name, {"sites": {}, "open": True, "by_parser": True}))
         else:
             made.append(unknown("arguments"))
@@ -688,7 +713,16 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
             )
             if site is not None:
                 object.__setattr__(made, "site", site)
-        m.event(model, "trained", call.node, when=chosen, how="trainer", trainer=trainer, grad=mode.mode if mode is not None else "on", grad_site=mode.site if mode else None)
+        m.event(
+            model,
+            "trained",
+            call.node,
+            when=chosen,
+            how="trainer",
+            trainer=trainer,
+            grad=mode.mode if mode is not None else "on",
+            grad_site=mode.site if mode else None,
+        )
     inst = trainer.info.get("inst")
     if isinstance(inst, Inst):
         _run_hook(m, inst, call)
@@ -739,8 +773,8 @@ def _trainer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNod
         return Obj("tokenizer", {}, m.site(node))
     if ("trainer", name) in METHODS or name in (
         "evaluate", "predict", "save_model", "save_state", "log_metrics", "save_metrics", "add_callback", "log", "push_to_hub", "create_model_card",
-        "create_optimizer", "create_scheduler", "get_train_dataloader", "compute_loss", "remove_callback", "is_world_process_zero", "hyperparameter_search",
-        "create_optimizer_and_scheduler", "get_eval_dataloader", "deepspeed", "save_pretrained",
+        "create_optimizer", "create_scheduler", "get_train_dataloader", "compute_loss", "remove_callback", "is_world_process_zero",
+        "hyperparameter_search", "create_optimizer_and_scheduler", "get_eval_dataloader", "deepspeed", "save_pretrained",
     ):  # fmt: skip
         return Bound(owner, name)
     return m.derive((".", id(owner), name), f"trainer.{name}")
@@ -748,7 +782,14 @@ def _trainer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNod
 
 def trainer_base(cls: Cls) -> str:
     """The library trainer that a project class derives from, or an empty string."""
-    return next((b for b in cls.library_bases() if b.rpartition(".")[2].endswith("Trainer") and b.partition(".")[0] in ("transformers", "trl", "sentence_transformers")), "")
+    return next(
+        (
+            b
+            for b in cls.library_bases()
+            if b.rpartition(".")[2].endswith("Trainer") and b.partition(".")[0] in ("transformers", "trl", "sentence_transformers")
+        ),
+        "",
+    )
 
 
 # -------------------------------------------------------------------- classes of the project over library bases
@@ -765,7 +806,7 @@ def instantiate(m: Interpreter, cls: Cls, call: Call) -> Value | None:
             inst.slots["__trainer__"] = make_trainer(call, base, inst)
         return inst
     bases = cls.library_bases()
-    if any(is_model_class(b) and b.startswith("transformers.") for b in bases) and not any(isinstance(v, Func) and v.name == "__init__" for v in ()):
+    if any(is_model_class(b) and b.startswith("transformers.") for b in bases):
         life = m.life("config", call.node, library="transformers", cls=cls.name)
         return Model(life)
     return None
@@ -789,7 +830,7 @@ def base_method(receiver: Inst, name: str, call: Call) -> Value:
             return libraries.method(trainer, name, call)
         return unknown(name)
     if name == "__init__":
-        if any(b.endswith("TrainingArguments") or b.endswith("Config") for b in receiver.cls.library_bases()):
+        if any(b.endswith(("TrainingArguments", "Config")) for b in receiver.cls.library_bases()):
             for k, v in call.kwargs.items():
                 m.store(receiver.slots, k, v)
         return NONE
@@ -814,7 +855,21 @@ def instance_method(owner: Value, name: str, call: Call) -> Value:
             return libraries.method(trainer, name, call)
         if name in ("parameters", "named_parameters"):
             return torch.parameters_of(m, owner, name.startswith("named"), call.node)
-        if name in ("to", "cuda", "cpu", "train", "eval", "requires_grad_", "half", "float", "bfloat16", "zero_grad", "state_dict", "load_state_dict", "apply"):
+        if name in (
+            "to",
+            "cuda",
+            "cpu",
+            "train",
+            "eval",
+            "requires_grad_",
+            "half",
+            "float",
+            "bfloat16",
+            "zero_grad",
+            "state_dict",
+            "load_state_dict",
+            "apply",
+        ):
             handler = METHODS.get(("model", name))
             for model in m.models_in(owner):
                 if handler is not None:
@@ -825,7 +880,11 @@ def instance_method(owner: Value, name: str, call: Call) -> Value:
             key = call.args[0] if call.args else NONE
             if len(call.args) > 1 and isinstance(key, Const):
                 held = call.args[1]
-                if name == "register_buffer" and isinstance(held, Tensor) and any(w in str(key.value) for w in ("weight", "base", "kernel", "frozen")):
+                if (
+                    name == "register_buffer"
+                    and isinstance(held, Tensor)
+                    and any(w in str(key.value) for w in ("weight", "base", "kernel", "frozen"))
+                ):
                     held = m.weigh(held)
                 m.store(owner.slots, key.value, held)
             return NONE
@@ -854,11 +913,8 @@ def inherited_attribute(m: Interpreter, owner: Inst, name: str, node: cst.CSTNod
         return Tensor(through=frozenset((m.frozen_weights,)), site=m.site(node))
     if name == "device" and torch.is_module(owner.cls):
         return torch.device_object(m, Device("follows", "self.device"), node)
-    if torch.is_module(owner.cls) or owner.cls.library_bases():
-        if name in ("parameters", "named_parameters", "to", "cuda", "cpu", "train", "eval", "requires_grad_", "half", "float", "bfloat16", "zero_grad",
-                    "state_dict", "load_state_dict", "register_buffer", "register_parameter", "add_module", "manual_backward", "log", "log_dict",
-                    "apply", "modules", "named_modules", "children"):  # fmt: skip
-            return Bound(owner, name)
+    if name in MODULE_METHODS and (torch.is_module(owner.cls) or owner.cls.library_bases()):
+        return Bound(owner, name)
     return m.derive((".", id(owner), name), f"self.{name}")
 
 
@@ -896,6 +952,3 @@ def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Ca
         torch.backward(m, value, func.node, "the value that compute_loss returns")
 
     return returned
-
-
-_ = (Cut, Literal, Truthy, unit, walk)

@@ -18,12 +18,13 @@ from lora_lint import libraries
 from lora_lint.libraries import torch
 from lora_lint.recipe.conditions import ALWAYS, NEVER, Among, Condition, Literal, Subject, both, either, negate, unit
 from lora_lint.recipe.events import Site
-from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, Exhausted, Frame, GradMode, Machine
+from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, BudgetError, Frame, GradMode, Machine
 from lora_lint.recipe.values import (
     ABSENT,
     FALSE,
     NONE,
     REST,
+    SOMEWHERE,
     TRUE,
     Bool,
     Bound,
@@ -43,7 +44,6 @@ from lora_lint.recipe.values import (
     Ref,
     Scope,
     Seq,
-    SOMEWHERE,
     Sym,
     Tensor,
     Value,
@@ -106,7 +106,7 @@ class Interpreter(Machine):
             self.block_of(source.module.body, self.module.scope)
             self.dead, self.pc = "", ALWAYS
             self.uncalled()
-        except Exhausted:
+        except BudgetError:
             self.recipe.gave_up = "the step budget was used up"
 
     def uncalled(self) -> None:
@@ -114,7 +114,7 @@ class Interpreter(Machine):
         for cls in list(self.classes):
             if cls.module is not self.module or cls.dataclass:
                 continue
-            inst = self.instances.get(id(cls))
+            inst: Value | None = self.instances.get(id(cls))
             if inst is None:
                 inst = self.fresh(lambda cls=cls: self.symbolic_instance(cls))  # type: ignore[misc]
             if isinstance(inst, Inst):
@@ -136,7 +136,7 @@ class Interpreter(Machine):
         value: Value = NONE
         try:
             value = thunk()
-        except Exhausted:
+        except BudgetError:
             if self.recipe.steps >= whole:
                 raise
             self.recipe.gave_up = "a function was not read to its end"
@@ -363,9 +363,11 @@ class Interpreter(Machine):
         cls = Cls(node.name.value, node, self.module)
         cls.bases = [self.eval(a.value) for a in node.bases if a.star == ""]
         decorators = [self.eval(d.decorator) for d in node.decorators]
-        cls.dataclass = any(isinstance(d, Ref) and d.leaf in ("dataclass", "define", "frozen") for d in decorators) or any(
-            isinstance(d, Obj) and d.name.rpartition(".")[2] in ("dataclass", "define", "frozen") for d in decorators
-        ) or any(b.name.rpartition(".")[2] in ("BaseModel", "NamedTuple") for b in cls.bases if isinstance(b, Ref))
+        cls.dataclass = (
+            any(isinstance(d, Ref) and d.leaf in ("dataclass", "define", "frozen") for d in decorators)
+            or any(isinstance(d, Obj) and d.name.rpartition(".")[2] in ("dataclass", "define", "frozen") for d in decorators)
+            or any(b.name.rpartition(".")[2] in ("BaseModel", "NamedTuple") for b in cls.bases if isinstance(b, Ref))
+        )
         scope = Scope(self.scope, cls.slots, "class", module=self.module)
         self.suite_in(node.body, scope)
         for value in cls.slots.values():
@@ -568,22 +570,20 @@ class Interpreter(Machine):
         elements = target.elements
         star = next((i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)), None)
         if isinstance(value, Phi) and all(isinstance(v, Seq) and len(v.items) == len(elements) for _, v in value.options):
-            columns: list[Value] = [
-                phi([(c, cast(Seq, v).items[i]) for c, v in value.options]) for i in range(len(elements))
-            ]
+            columns: list[Value] = [phi([(c, cast(Seq, v).items[i]) for c, v in value.options]) for i in range(len(elements))]
             value = Seq.of(columns, "tuple")
         for i, element in enumerate(elements):
             part: Value
-            if isinstance(value, Seq) and value.rest is None and star is None and i < len(value.items):
-                part = value.items[i]
-            elif isinstance(value, Seq) and star is not None and i < star < len(value.items):
+            if (isinstance(value, Seq) and value.rest is None and star is None and i < len(value.items)) or (
+                isinstance(value, Seq) and star is not None and i < star < len(value.items)
+            ):
                 part = value.items[i]
             elif isinstance(value, Seq) and i == star:
                 part = Seq.of(list(value.items[i : len(value.items) - (len(elements) - 1 - i)]), "list", value.slots.get("rest"))
             elif isinstance(value, Seq) and star is not None and i > star and value.items:
                 part = value.items[i - len(elements)] if len(elements) - i <= len(value.items) else unknown("element")
             elif isinstance(value, (Tensor, Phi)):
-                part = self.each(value, lambda v, i=i: self.item(v, Const(i), element))  # type: ignore[misc]
+                part = self.each(value, lambda v, i=i, element=element: self.item(v, Const(i), element))  # type: ignore[misc]
             elif isinstance(value, Seq) and i < len(value.items):
                 part = value.items[i]
             else:
@@ -623,7 +623,12 @@ class Interpreter(Machine):
             self.store(holder.slots, k, value)
             holder.sites[k] = self.site(node)
         elif isinstance(holder, Seq):
-            if isinstance(key, Const) and isinstance(key.value, int) and not isinstance(key.value, bool) and -len(holder.items) <= key.value < len(holder.items):
+            if (
+                isinstance(key, Const)
+                and isinstance(key.value, int)
+                and not isinstance(key.value, bool)
+                and -len(holder.items) <= key.value < len(holder.items)
+            ):
                 items = list(holder.items)
                 items[key.value] = value
                 self.store(holder.slots, "items", Items(tuple(items)))
@@ -685,7 +690,7 @@ class Interpreter(Machine):
                 text += str(value.value) if isinstance(value, Const) and isinstance(value.value, (str, int)) else "\0"
         if "\0" not in text:
             return Const(text)
-        return Obj("text", {i: v for i, v in enumerate(held)}, info={"prefix": text.partition("\0")[0]})
+        return Obj("text", dict(enumerate(held)), info={"prefix": text.partition("\0")[0]})
 
     def ev_Integer(self, node: cst.Integer) -> Value:
         return Const(node.evaluated_value)
@@ -756,10 +761,7 @@ class Interpreter(Machine):
 
     def ev_Yield(self, node: cst.Yield) -> Value:
         value = node.value
-        if isinstance(value, cst.From):
-            made = self.element(self.eval(value.item), value)
-        else:
-            made = self.eval(value) if value is not None else NONE
+        made = self.element(self.eval(value.item), value) if isinstance(value, cst.From) else self.eval(value) if value is not None else NONE
         if self.frames:
             self.frames[-1].yields.append(made)
             self.frames[-1].modes = self.modes[self.frames[-1].entered :]
@@ -783,7 +785,9 @@ class Interpreter(Machine):
                 both_true = both(true, r_true)
                 joined = either(false, both(true, r_false)) if len(r_false) <= 3 else None
                 simple = negate(both_true)
-                return Bool(both_true, simple if simple is not None else joined if joined is not None else self.opaque(self.text(node), self.text(node))[1])
+                return Bool(
+                    both_true, simple if simple is not None else joined if joined is not None else self.opaque(self.text(node), self.text(node))[1]
+                )
             return phi([(true, right), (false, left)])
         if true == ALWAYS:
             return left
@@ -826,9 +830,9 @@ class Interpreter(Machine):
             made_dict = Dict(dict(left.slots), dict(left.sites))
             self.update(made_dict, right, node)
             return made_dict
-        if isinstance(left, Phi) or isinstance(right, Phi):
-            if any(isinstance(v, Tensor) for side in (left, right) for _, v in options(side)):
-                return self.each(left, lambda a: self.each(right, lambda b: self.binary(operator, a, b, node)))
+        joined = isinstance(left, Phi) or isinstance(right, Phi)
+        if joined and any(isinstance(v, Tensor) for side in (left, right) for _, v in options(side)):
+            return self.each(left, lambda a: self.each(right, lambda b: self.binary(operator, a, b, node)))
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             made_tensor = self.combine([left, right], node)
             return torch.weighed(self, made_tensor, [left, right]) if operator == "MatrixMultiply" else made_tensor
@@ -850,7 +854,7 @@ class Interpreter(Machine):
             elif isinstance(result, Tensor):
                 pass
             else:
-                true, false = self.truth(result)
+                true, _false = self.truth(result)
                 r_true, _ = self.truth(made)
                 joined = both(true, r_true)
                 result = Bool(joined, negate(joined) or self.opaque(self.text(node), self.text(node))[1])
@@ -1000,7 +1004,12 @@ class Interpreter(Machine):
             values = [v for v in holder.slots.values() if v is not ABSENT]
             if len(values) == 1:
                 return values[0]
-            if isinstance(key, Sym) and REST not in holder.slots and 1 < len(holder.slots) <= MAX_UNROLL and not any(isinstance(v, Tensor) for v in values):
+            if (
+                isinstance(key, Sym)
+                and REST not in holder.slots
+                and 1 < len(holder.slots) <= MAX_UNROLL
+                and not any(isinstance(v, Tensor) for v in values)
+            ):
                 return phi([(unit(Literal(key.subject, Among(frozenset((k,))))), v) for k, v in holder.slots.items() if v is not ABSENT])
             tensor = next((v for v in values if isinstance(v, Tensor)), None)
             return tensor if tensor is not None else unknown("entry")
@@ -1010,7 +1019,11 @@ class Interpreter(Machine):
             elements = holder.elements()
             if not isinstance(key, Const):
                 elements = [torch.part_of(e) for e in elements]
-                return Seq.of([], holder.kind, elements[0]) if elements and isinstance(key, Sym) and key.text == "slice" else (elements[0] if elements else unknown("element"))
+                return (
+                    Seq.of([], holder.kind, elements[0])
+                    if elements and isinstance(key, Sym) and key.text == "slice"
+                    else (elements[0] if elements else unknown("element"))
+                )
             return holder.rest if holder.rest is not None else unknown("element")
         if isinstance(holder, Ref) and holder.name == "os.environ" and isinstance(key, Const):
             return self.derive(("env", str(key.value)), str(key.value))
@@ -1019,7 +1032,9 @@ class Interpreter(Machine):
                 set_here = self.__dict__.get("_sym_slots", {}).get(id(holder), {})
                 if ("[", key.value) in set_here:
                     return cast(Value, set_here["[", key.value])
-                return self.derive(("[", id(holder.subject), key), f"{holder.text}[{key.value!r}]", declared=holder.subject.declared, tensor=holder.tensor)
+                return self.derive(
+                    ("[", id(holder.subject), key), f"{holder.text}[{key.value!r}]", declared=holder.subject.declared, tensor=holder.tensor
+                )
             return unknown(f"{holder.text}[…]", tensor=holder.tensor)
         if isinstance(holder, Tensor):
             return holder
@@ -1175,7 +1190,11 @@ class Interpreter(Machine):
                     if isinstance(v, Dict):
                         for key, held in v.slots.items():
                             if isinstance(key, str) and key != REST:
-                                given = held if condition == ALWAYS else phi([(condition, held), (negate(condition) or NEVER, call.kwargs.get(key, ABSENT))])
+                                given = (
+                                    held
+                                    if condition == ALWAYS
+                                    else phi([(condition, held), (negate(condition) or NEVER, call.kwargs.get(key, ABSENT))])
+                                )
                                 call.kwargs[key] = given
                                 call.holders[key] = v
                             elif key == REST:
@@ -1198,7 +1217,13 @@ class Interpreter(Machine):
             return self.each(callee, lambda c: self.call(c, call))
         if (isinstance(callee, Ref) and callee.root == "torch") or (isinstance(callee, Obj) and callee.kind == "layer"):
             for i, value in enumerate(call.args):
-                if isinstance(value, Phi) and len({v.cut_off for _, v in value.options if isinstance(v, Tensor)} | {v.opaque for _, v in value.options if isinstance(v, Tensor)}) > 1:
+                if (
+                    isinstance(value, Phi)
+                    and len(
+                        {v.cut_off for _, v in value.options if isinstance(v, Tensor)} | {v.opaque for _, v in value.options if isinstance(v, Tensor)}
+                    )
+                    > 1
+                ):
                     return self.each(value, lambda v, i=i: self.call(callee, call.with_argument(i, v)))  # type: ignore[misc]
         if isinstance(callee, Ref):
             return libraries.call(callee.name, call)
@@ -1322,7 +1347,9 @@ class Interpreter(Machine):
                 known: tuple[object, ...] = (default.value,) if isinstance(default, Const) else ()
                 opened = Sym(Subject(name, declared=True, default=known))
                 if call.open:
-                    value = next((v for v in call.extra if isinstance(v, Tensor)), None) or (default if isinstance(default, (Seq, Dict, Obj)) else opened)
+                    value = next((v for v in call.extra if isinstance(v, Tensor)), None) or (
+                        default if isinstance(default, (Seq, Dict, Obj)) else opened
+                    )
                 else:
                     value = default if default is not None else opened
             scope.slots[name] = value

@@ -93,7 +93,7 @@ class GradMode:
     site: Site
 
 
-class Exhausted(Exception):
+class BudgetError(Exception):
     """The step budget is used up."""
 
 
@@ -121,10 +121,10 @@ class Machine:
 
     # ---------------------------------------------------------------- budget
     def step(self) -> None:
-        """Count one step; raise Exhausted at the end of the budget, so that no input can hang the analysis."""
+        """Count one step; raise BudgetError at the end of the budget, so that no input can hang the analysis."""
         self.recipe.steps += 1
         if self.recipe.steps > self.budget:
-            raise Exhausted
+            raise BudgetError
 
     # ---------------------------------------------------------------- variables
     def store(self, slots: Slots, key: Any, value: Value) -> None:

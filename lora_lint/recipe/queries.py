@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from lora_lint.recipe.conditions import ALWAYS, Case, Condition, both, compatible, escape, satisfiable
 from lora_lint.recipe.events import Backward, Event, ModelLife, Site
 from lora_lint.recipe.machine import Recipe
-from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Cut, Dict, Obj, Phi, Seq, Sym, Tensor, Value, options, walk
+from lora_lint.recipe.values import ABSENT, NONE, Const, Cut, Obj, Seq, Sym, Value, options
 
 OUTPUT_HEADS = ("lm_head", "embed_out", "score", "classifier", "output_layer", "qa_outputs", "classification_head", "cls")
 GRAD_MODES = ("no_grad", "inference_mode")
 EMBEDDINGS = ("embed", "wte", "shared", "word_embeddings", "tok_embeddings", "wpe")
-PROMPT_METHODS = ("PromptTuningConfig", "PrefixTuningConfig", "PromptEncoderConfig", "MultitaskPromptTuningConfig", "CPTConfig", "AdaptionPromptConfig")
+PROMPT_METHODS = (
+    "PromptTuningConfig",
+    "PrefixTuningConfig",
+    "PromptEncoderConfig",
+    "MultitaskPromptTuningConfig",
+    "CPTConfig",
+    "AdaptionPromptConfig",
+)
 
 
 def models(recipe: Recipe) -> list[ModelLife]:
@@ -193,12 +200,12 @@ def checkpointings(life: ModelLife) -> Iterator[Checkpointing]:
     """Each way in which checkpointing is on when the model trains, with whether it is reentrant (``None``: the default decides)."""
     for run in trained(life):
         if run.how != "trainer" and life.kind == "pretrained":
-            modes = [e for e in life.all("mode", before=run.order)]
+            modes = list(life.all("mode", before=run.order))
             last = [e for e in modes if e.train]
             if not last or (modes and not modes[-1].train and not modes[-1].when):
                 continue
         for event in life.all("checkpointing", before=run.order):
-            later = [e for e in life.all("checkpointing_off", before=run.order, after=event.order)]
+            later = list(life.all("checkpointing_off", before=run.order, after=event.order))
             happens = possible(run.when, event.when)
             if happens is None or escape(happens, conditions(later)) is None:
                 continue
@@ -215,9 +222,8 @@ def checkpointings(life: ModelLife) -> Iterator[Checkpointing]:
                         yield Checkpointing(event, run, when, True)
                     elif event.by == "trainer":
                         return
-                elif isinstance(value, Sym) and value.subject.default:
-                    if value.subject.default[0]:
-                        yield Checkpointing(event, run, when, True)
+                elif isinstance(value, Sym) and value.subject.default and value.subject.default[0]:
+                    yield Checkpointing(event, run, when, True)
 
 
 def _same_run(event: Event, run: Event) -> bool:
@@ -276,9 +282,7 @@ def _not_trainable(life: ModelLife, event: Event) -> Condition | None:
         return ALWAYS
     found: list[Condition] = []
     for condition, v in options(value):
-        if v is ABSENT or (isinstance(v, Const) and not v.value):
-            found.append(condition)
-        elif isinstance(v, Sym) and v.subject.default and not v.subject.default[0]:
+        if v is ABSENT or (isinstance(v, Const) and not v.value) or (isinstance(v, Sym) and v.subject.default and not v.subject.default[0]):
             found.append(condition)
     return found[0] if found else None
 
@@ -303,7 +307,17 @@ def cures(life: ModelLife, event: Event, run: Event) -> list[Condition]:
     """When something between an event and a training run makes the model trainable again."""
     found: list[Condition] = []
     for e in life.all(
-        "unfrozen", "wrapped", "adapter_loaded", "set_adapter", "surgery", "escaped", "enabled", "unmerged", "merged", before=run.order, after=event.order
+        "unfrozen",
+        "wrapped",
+        "adapter_loaded",
+        "set_adapter",
+        "surgery",
+        "escaped",
+        "enabled",
+        "unmerged",
+        "merged",
+        before=run.order,
+        after=event.order,
     ):
         if e.kind == "wrapped" and inference_mode(e.config) == ALWAYS:
             continue
@@ -336,7 +350,9 @@ def _dead(life: ModelLife, back: Backward) -> bool:
     frozen_at = [e for e in life.all("frozen", before=back.order) if not e.data.get("partial") and set(e.when) <= set(back.when)]
     if not frozen_at:
         return False
-    undone = life.all("unfrozen", "wrapped", "adapter_loaded", "set_adapter", "surgery", "escaped", "optimized", before=back.order, after=frozen_at[-1].order)
+    undone = life.all(
+        "unfrozen", "wrapped", "adapter_loaded", "set_adapter", "surgery", "escaped", "optimized", before=back.order, after=frozen_at[-1].order
+    )
     return not any(True for _ in undone)
 
 
@@ -386,11 +402,3 @@ def story(*parts: tuple[Event | None, str]) -> list[tuple[Site, str]]:
 def loaded(life: ModelLife) -> Event | None:
     """The event of the load."""
     return next(life.all("loaded"), None)
-
-
-def holds_model_output(value: Value) -> bool:
-    """Whether a value holds a tensor that went through a model."""
-    return any(isinstance(v, Tensor) and v.through for v in walk(value))
-
-
-__all__ = ["NONE", "TRUE", "Dict", "Phi"]

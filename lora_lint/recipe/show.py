@@ -118,7 +118,9 @@ def data(recipe: Recipe) -> dict[str, Any]:
             }
             for x in shown(recipe)
         ],
-        "optimizers": [{"class": o.cls, "line": where(o.site)[1], "models": [x.number for x in o.lives if x.kind != "layer"]} for o in recipe.optimizers],
+        "optimizers": [
+            {"class": o.cls, "line": where(o.site)[1], "models": [x.number for x in o.lives if x.kind != "layer"]} for o in recipe.optimizers
+        ],
         "backwards": [
             {"line": where(b.site)[1], "how": b.how, "cut_off": b.tensor.cut_off, "models": sorted(x.number for x in b.tensor.attached)}
             for b in recipe.backwards

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -154,8 +153,7 @@ class Seq(Value):
         held = self.slots["items"]
         if isinstance(held, Items):
             return held.items
-        longest = max((v.items for _, v in options(held) if isinstance(v, Items)), key=len, default=())
-        return longest
+        return max((v.items for _, v in options(held) if isinstance(v, Items)), key=len, default=())
 
     @property
     def rest(self) -> Value | None:
@@ -361,9 +359,6 @@ class Tensor(Value):
         return not self.attached and not self.opaque and bool(self.cuts)
 
 
-_serial = itertools.count()
-
-
 def walk(value: Value, seen: set[int] | None = None, depth: int = 0) -> Iterator[Value]:
     """The value and all that it holds (elements, entries, attributes, joined alternatives), each once, to a bounded depth."""
     seen = set() if seen is None else seen
@@ -382,8 +377,3 @@ def walk(value: Value, seen: set[int] | None = None, depth: int = 0) -> Iterator
         held = [value.owner]
     for v in held:
         yield from walk(v, seen, depth + 1)
-
-
-def find(value: Value, test: Callable[[Value], bool]) -> Value | None:
-    """The first held value that passes the test."""
-    return next((v for v in walk(value) if test(v)), None)

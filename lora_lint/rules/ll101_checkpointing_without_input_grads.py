@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lora_lint.findings import Finding, Fix, Severity
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import Condition, both, escape
-from lora_lint.recipe.events import Event, ModelLife
-from lora_lint.recipe.values import ABSENT, Dict, Obj
+from lora_lint.recipe.events import Event, ModelLife, Site
+from lora_lint.recipe.values import ABSENT, Obj, options
 from lora_lint.rule import Context
 from lora_lint.versions import Expr, F, Level
 
@@ -95,8 +97,8 @@ def _report(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event, ver
             versions=versions,
             failure=None if silent else needs.fact.message,
             flow=_flow(life, on, wrap),
-            help="make the embedding output require grad, or ask for non-reentrant checkpointing",
-            fix=_fix(ctx, life, on, wrap),
+            advice="make the embedding output require grad, or ask for non-reentrant checkpointing",
+            fix=_fix(ctx, on, wrap),
         )
         return
 
@@ -117,21 +119,25 @@ def _cures(life: ModelLife, wrap: Event, run: Event) -> list[Condition]:
     return found
 
 
-def _flow(life: ModelLife, on: q.Checkpointing, wrap: Event) -> list[tuple[object, str]]:
+def _flow(life: ModelLife, on: q.Checkpointing, wrap: Event) -> list[tuple[Site, str]]:
     by = "the trainer switches reentrant checkpointing on inside train()" if on.event.by == "trainer" else "checkpointing is switched on"
-    attached = "hand-made adapters are put into the frozen base" if wrap.kind == "surgery" else "the adapter is loaded, the base is frozen" if wrap.kind == "adapter_loaded" else "adapters are attached, the base is frozen"
+    attached = (
+        "hand-made adapters are put into the frozen base"
+        if wrap.kind == "surgery"
+        else "the adapter is loaded, the base is frozen"
+        if wrap.kind == "adapter_loaded"
+        else "adapters are attached, the base is frozen"
+    )
     if on.event.order > wrap.order and (wrap.kind == "adapter_loaded" or wrap.data.get("by") == "get_peft_model"):
         attached += "; checkpointing is not on yet, so PEFT leaves the inputs alone"
     steps = q.story((q.loaded(life), "the base is loaded"), (wrap, attached), (on.event, by), (on.run, "training starts"))
     return list(steps)
 
 
-def _fix(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event) -> Fix | None:
+def _fix(ctx: Context, on: q.Checkpointing, wrap: Event) -> Fix | None:
     keywords = on.event.keywords
     accepted = ctx.verdict(F("checkpointing-keywords-accepted")).level is Level.ALL
     node = on.event.reentrant_site.node if on.event.reentrant_site is not None else None
-    import libcst as cst
-
     if on.event.by == "method" and ctx.here(on.event.site) and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         receiver = ctx.code(node.func.value)
         if isinstance(on.event.site.stmt, cst.SimpleStatementLine):
@@ -152,13 +158,10 @@ def _fix(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event) -> Fix
     return None
 
 
-def _call_of(on: q.Checkpointing, arg: object) -> object | None:
+def _call_of(on: q.Checkpointing, arg: cst.Arg) -> cst.Call | None:
     """The call that the argument stands in."""
     arguments = on.event.data.get("arguments")
-    for value in (v for _, v in q.options(arguments)) if arguments is not None else ():
-        if isinstance(value, Obj) and value.site is not None and arg in getattr(value.site.node, "args", ()):
+    for value in (v for _, v in options(arguments)) if arguments is not None else ():
+        if isinstance(value, Obj) and value.site is not None and isinstance(value.site.node, cst.Call) and arg in value.site.node.args:
             return value.site.node
     return None
-
-
-_ = Dict

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
 from lora_lint.findings import Finding, Fix
+from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Backward
-from lora_lint.recipe import queries as q
 from lora_lint.recipe.queries import GRAD_MODES, culprit
 from lora_lint.recipe.values import Cut
 from lora_lint.rule import Context
+from lora_lint.versions import error_text
 
-GRADLESS = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
 NAMES = {"data": ".data", "comparison": "a comparison", "integer cast": "the cast to integers", "numpy": "numpy", "generate": ".generate()"}
 
 
@@ -39,10 +38,10 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             at,
             f"Nothing can be learned from this loss: {what} cuts it off from the model before {back.how}",
             case=escape(back.when, []),
-            failure=None if tensor.forced is not None else "AttributeError: 'float' object has no attribute 'backward'" if number else GRADLESS,
+            failure=None if tensor.forced is not None else error_text("backward-on-a-number") if number else error_text("backward-without-grad"),
             flow=[*((x.site, "the model whose output it is") for x in sorted(cut.lost, key=lambda x: x.number) if x.kind != "layer"),
                   (cut.site, "the gradient ends here"), (back.site, f"backpropagated by {back.how}")],
-            help="keep the tensor itself; take .item() or .detach() of a copy for logging",
+            advice="keep the tensor itself; take .item() or .detach() of a copy for logging",
             fix=_fix(ctx, cut, back),
         )  # fmt: skip
 
@@ -53,7 +52,11 @@ def _fix(ctx: Context, cut: Cut, back: Backward) -> Fix | None:
         return None
     node, stmt = cut.site.node, cut.site.stmt
     used = ctx.recipe.consumers.get(id(cut))
-    if used is not None and isinstance(used.node, cst.Call) and re.search(r"(tensor|Tensor|Variable|from_numpy|stack)$", ctx.code(used.node.func) if ctx.here(used) else ""):
+    if (
+        used is not None
+        and isinstance(used.node, cst.Call)
+        and re.search(r"(tensor|Tensor|Variable|from_numpy|stack)$", ctx.code(used.node.func) if ctx.here(used) else "")
+    ):
         return None  # the number goes on into a new tensor: removing the cut alone cures nothing
     text = ctx.code(stmt) if stmt is not None else ""
     if re.search(r"self\.[\w.]+\s*[+*-]?=|\.(append|extend|add)\(", text):
@@ -66,8 +69,18 @@ def _fix(ctx: Context, cut: Cut, back: Backward) -> Fix | None:
         and stmt.body[0].value is node
         and len(stmt.body[0].targets) == 1
     ):
-        inner = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else node.value if isinstance(node, cst.Attribute) else None
-        if isinstance(inner, cst.Name) and isinstance(stmt.body[0].targets[0].target, cst.Name) and inner.value == stmt.body[0].targets[0].target.value:
+        inner = (
+            node.func.value
+            if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
+            else node.value
+            if isinstance(node, cst.Attribute)
+            else None
+        )
+        if (
+            isinstance(inner, cst.Name)
+            and isinstance(stmt.body[0].targets[0].target, cst.Name)
+            and inner.value == stmt.body[0].targets[0].target.value
+        ):
             return ctx.fix(f"Remove the line that cuts `{inner.value}`", ctx.editor.delete_statement(stmt), safe=safe)
     if isinstance(node, cst.Call):
         return ctx.fix("Remove the call that cuts the graph", ctx.editor.remove_method_call(node), safe=safe)

@@ -12,7 +12,7 @@ from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Backward, ModelLife, Site
 from lora_lint.recipe.values import Cut
 from lora_lint.rule import Context
-from lora_lint.rules.ll102_loss_cut_from_graph import GRADLESS
+from lora_lint.versions import error_text
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -53,9 +53,13 @@ def _report(ctx: Context, cut: Cut, back: Backward, life: ModelLife | None) -> F
         inside or cut.site,
         message,
         case=escape(back.when, []),
-        failure=GRADLESS if life is None and back.tensor.forced is None else None,
-        flow=[(cut.site, f"{word} begins"), *([(inside, "the forward pass runs inside it")] if inside else []), (back.site, f"backpropagated by {back.how}")],
-        help=f"take the training forward out of {word}",
+        failure=error_text("backward-without-grad") if life is None and back.tensor.forced is None else None,
+        flow=[
+            (cut.site, f"{word} begins"),
+            *([(inside, "the forward pass runs inside it")] if inside else []),
+            (back.site, f"backpropagated by {back.how}"),
+        ],
+        advice=f"take the training forward out of {word}",
         fix=_fix(ctx, cut.site),
     )
 
@@ -75,9 +79,9 @@ def _trainers(ctx: Context, life: ModelLife) -> Iterator[Finding | None]:
                 run.grad_site,
                 "The trainer runs with gradients switched off",
                 case=escape(run.when, []),
-                failure=GRADLESS,
+                failure=error_text("backward-without-grad"),
                 flow=[(run.grad_site, "gradients are off from here"), (run.site, "training starts")],
-                help="train outside of it",
+                advice="train outside of it",
                 fix=_fix(ctx, run.grad_site),
             )
     for event in life.all("loaded"):
@@ -87,9 +91,9 @@ def _trainers(ctx: Context, life: ModelLife) -> Iterator[Finding | None]:
                     event.grad_site,
                     "The model is built under inference_mode: its parameters are inference tensors and can never be trained",
                     case=escape(q.conjunction(run.when, event.when), []),
-                    failure=GRADLESS,
+                    failure=error_text("backward-without-grad"),
                     flow=[(event.grad_site, "inference_mode begins"), (event.site, "the model is loaded"), (run.site, "training starts")],
-                    help="load the model outside of inference_mode",
+                    advice="load the model outside of inference_mode",
                 )
 
 
@@ -98,13 +102,22 @@ def _fix(ctx: Context, site: Site) -> Fix | None:
     if not ctx.here(site):
         return None
     if isinstance(site.node, cst.Decorator) and isinstance(site.stmt, cst.FunctionDef):
-        users = {id(c.site.node) for x in ctx.recipe.models for c in x.all("forward", "generate") if c.data.get("grad_site") is not None and c.grad_site.node is site.node}
-        lives = {x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node}
+        users = {
+            id(c.site.node)
+            for x in ctx.recipe.models
+            for c in x.all("forward", "generate")
+            if c.data.get("grad_site") is not None and c.grad_site.node is site.node
+        }
+        lives = {
+            x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node
+        }
         if len(users) > 1 or len(lives) > 1:
             return None
         return ctx.fix("Drop the decorator", ctx.editor.remove_decorator(site.stmt, site.node))
     if isinstance(site.node, cst.WithItem) and isinstance(site.stmt, cst.With):
-        lives = {x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node}
+        lives = {
+            x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node
+        }
         if len(lives) > 1:
             return None
         index = next((i for i, item in enumerate(site.stmt.items) if item is site.node), None)

@@ -23,8 +23,11 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             "and trainable parts below it learn from a wrong gradient, without any error",
             case=Case(True, ""),  # how the module was built is no matter: its forward is wrong by itself
             severity=Severity.ERROR,
-            flow=[(branch.site, "the gradient of the frozen branch ends here"), *([(branch.joined, "joined with the trainable branch")] if branch.joined else [])],
-            help="freeze the weights with requires_grad_(False) and let the gradient pass through",
+            flow=[
+                (branch.site, "the gradient of the frozen branch ends here"),
+                *([(branch.joined, "joined with the trainable branch")] if branch.joined else []),
+            ],
+            advice="freeze the weights with requires_grad_(False) and let the gradient pass through",
             fix=_fix(ctx, branch),
         )
 

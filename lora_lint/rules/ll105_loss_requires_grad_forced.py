@@ -28,8 +28,12 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             tensor.forced,
             f"The loss has no graph ({text}); setting requires_grad on it makes the backward pass succeed and train nothing, without any error",
             case=escape(back.when, []),
-            flow=[*([(where, text)] if where is not None else []), (tensor.forced, "requires_grad is set by hand"), (back.site, f"backpropagated by {back.how}")],
-            help="remove it, and mend what cut the loss off",
+            flow=[
+                *([(where, text)] if where is not None else []),
+                (tensor.forced, "requires_grad is set by hand"),
+                (back.site, f"backpropagated by {back.how}"),
+            ],
+            advice="remove it, and mend what cut the loss off",
             fix=_fix(ctx, tensor.forced),
         )
 
@@ -54,7 +58,9 @@ def _fix(ctx: Context, site: Site) -> Fix | None:
     if not ctx.here(site) or not isinstance(site.stmt, cst.SimpleStatementLine) or len(site.stmt.body) != 1:
         return None
     small = site.stmt.body[0]
-    whole = (isinstance(small, cst.Expr) and small.value is site.node) or (isinstance(small, cst.Assign) and any(t.target is site.node for t in small.targets))
+    whole = (isinstance(small, cst.Expr) and small.value is site.node) or (
+        isinstance(small, cst.Assign) and any(t.target is site.node for t in small.targets)
+    )
     title = "Remove it (the backward pass then fails where the loss was cut off)"
     if whole:
         return ctx.fix(title, ctx.editor.delete_statement(site.stmt), safe=False)

@@ -30,7 +30,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             *([(crash[0].event, "checkpointing is switched on")] if crash is not None else []),
             (found.trained, "training starts"),
         )
-        help_ = "call prepare_model_for_kbit_training before the adapters are attached"
+        advice = "call prepare_model_for_kbit_training before the adapters are attached"
         fix = _fix(ctx, found)
         if applies and crash is not None:
             silent = found.wrapped.kind == "wrapped" and bool(q.adapters(found.wrapped.config).after_blocks)
@@ -42,7 +42,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 versions=needs,
                 failure=None if silent else needs.fact.message,
                 flow=flow,
-                help=help_,
+                advice=advice,
                 fix=fix,
             )
         else:
@@ -54,7 +54,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 versions=ALWAYS,
                 severity=Severity.WARNING,
                 flow=flow,
-                help=help_,
+                advice=advice,
                 fix=fix,
             )
 

@@ -8,11 +8,10 @@ import libcst as cst
 
 from lora_lint.findings import Finding, Fix
 from lora_lint.recipe import queries as q
-from lora_lint.recipe.conditions import NEVER, escape
+from lora_lint.recipe.conditions import NEVER, Condition, escape
 from lora_lint.recipe.events import Event, ModelLife
 from lora_lint.rule import Context
-
-NOFN = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
+from lora_lint.versions import error_text
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -32,22 +31,22 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                         "The preparation freezes every parameter, the adapters that are already attached included: "
                         + ("training runs and changes nothing" if on else "the first backward pass fails"),
                         case=case,
-                        failure=None if on else NOFN,
+                        failure=None if on else error_text("backward-without-grad"),
                         flow=q.story(
                             (q.loaded(life), "the base is loaded"),
                             (wrap, "adapters are attached"),
                             (prepared, "every parameter is frozen"),
                             (run, "training starts"),
                         ),
-                        help="prepare the base first, then attach the adapters",
+                        advice="prepare the base first, then attach the adapters",
                         fix=_fix(ctx, prepared, wrap),
                     )
 
 
-def _cures(life: ModelLife, prepared: Event, run: Event) -> list[tuple[frozenset[object], ...]]:
+def _cures(life: ModelLife, prepared: Event, run: Event) -> list[Condition]:
     events = life.all("unfrozen", "set_adapter", "escaped", "wrapped", "surgery", before=run.order, after=prepared.order)
-    merged = [e for e in life.all("merged", before=prepared.order)]
-    return q.conditions([*events, *merged])  # type: ignore[return-value]
+    merged = list(life.all("merged", before=prepared.order))
+    return q.conditions([*events, *merged])
 
 
 def _fix(ctx: Context, prepared: Event, wrap: Event) -> Fix | None:

@@ -10,7 +10,7 @@ from lora_lint.findings import Finding, Fix
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import BadKeyword
-from lora_lint.recipe.values import ABSENT, NONE
+from lora_lint.recipe.values import ABSENT, NONE, options
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
@@ -20,7 +20,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
     for bad in ctx.recipe.keywords:
         config = bad.others.get("quantization_config", ABSENT)
         removed, twice = F("kbit-keyword-removed"), F("kbit-keyword-beside-config")
-        given = any(v is not ABSENT and v is not NONE for _, v in q.options(config))
+        given = any(v is not ABSENT and v is not NONE for _, v in options(config))
         on = not (q.is_true(bad.value) is False and type(bad.value).__name__ == "Const")
         versions = removed | twice if given and on else removed
         failure = removed.fact.message.format(cls="…ForCausalLM", keyword=bad.keyword)
@@ -28,12 +28,16 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             failure = twice.fact.message
         yield ctx.finding(
             bad.site,
-            f"`{bad.keyword}` is " + ("given beside quantization_config" if given and on else "no keyword of from_pretrained any more") + ": loading fails",
+            f"`{bad.keyword}` is "
+            + ("given beside quantization_config" if given and on else "no keyword of from_pretrained any more")
+            + ": loading fails",
             case=escape(bad.when, []),
             versions=versions,
             failure=failure,
-            flow=[(bad.site, f"{bad.keyword} is set"), (bad.call, "it reaches the loader")] if bad.site.node is not bad.call.node else [(bad.call, "the loader")],
-            help="pass quantization_config=BitsAndBytesConfig(…)",
+            flow=[(bad.site, f"{bad.keyword} is set"), (bad.call, "it reaches the loader")]
+            if bad.site.node is not bad.call.node
+            else [(bad.call, "the loader")],
+            advice="pass quantization_config=BitsAndBytesConfig(…)",
             fix=_fix(ctx, bad),
         )
 
@@ -47,7 +51,7 @@ def _fix(ctx: Context, bad: BadKeyword) -> Fix | None:
     if bad.keyword not in named or any(a.star == "**" for a in call.args):
         return _entry_fix(ctx, bad) if bad.holder is not None else None
     if "quantization_config" in named:
-        if set(k for k in named if k.startswith("load_in_")) == {bad.keyword}:
+        if {k for k in named if k.startswith("load_in_")} == {bad.keyword}:
             return ctx.fix(f"Remove {bad.keyword}", ctx.editor.remove_argument(call, named[bad.keyword]))
         return None
     moved = [k for k in named if k.startswith(("load_in_4bit", "load_in_8bit", "bnb_4bit_", "llm_int8_"))]

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from lora_lint.findings import Finding, Severity
 from lora_lint.recipe import queries as q
-from lora_lint.recipe.conditions import Among, Condition, Literal, both, escape, unit
+from lora_lint.recipe.conditions import Among, Case, Condition, Literal, both, escape, unit
 from lora_lint.recipe.events import Event, ModelLife
 from lora_lint.recipe.values import Const, Dict, Sym, Value, options
 from lora_lint.rule import Context
 from lora_lint.rules.ll302_kbit_model_moved import remove_move
+from lora_lint.versions import error_text
 
 AUTO = ("auto", "balanced", "balanced_low_0", "sequential")
-OFFLOADED = "RuntimeError: You can't move a model that has some modules offloaded to cpu or disk."
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -36,10 +36,12 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                     continue
                 quantized = q.conditions(q.quantized(life))
                 merged = q.conditions(life.all("merged", before=moved.order)) if kind != "offloaded" else []
-                yield _report(ctx, life, start, moved, kind, escape(happens, [*quantized, *merged, *q.conditions(q.escapes(life, before=moved.order))]))
+                yield _report(
+                    ctx, life, start, moved, kind, escape(happens, [*quantized, *merged, *q.conditions(q.escapes(life, before=moved.order))])
+                )
 
 
-def _report(ctx: Context, life: ModelLife, start: Event, moved: Event, kind: str, case: object) -> Finding | None:
+def _report(ctx: Context, life: ModelLife, start: Event, moved: Event, kind: str, case: Case | None) -> Finding | None:
     text = {
         "auto": "The model was placed by device_map: moving it is pointless on one GPU, breaks the next forward when it is spread over several, "
         "and raises when a part is offloaded",
@@ -49,11 +51,11 @@ def _report(ctx: Context, life: ModelLife, start: Event, moved: Event, kind: str
     return ctx.finding(
         moved.site,
         text,
-        case=case,  # type: ignore[arg-type]
-        failure=OFFLOADED if kind == "offloaded" else None,
+        case=case,
+        failure=error_text("offloaded-model-immovable") if kind == "offloaded" else None,
         severity=Severity.WARNING if kind == "auto" else Severity.ERROR,
         flow=[(start.device_map_site, "device_map places the model"), (moved.site, f".{moved.method}() moves it")],
-        help="drop the move; device_map has placed the model already",
+        advice="drop the move; device_map has placed the model already",
         fix=remove_move(ctx, moved),
     )
 

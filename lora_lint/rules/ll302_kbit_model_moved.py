@@ -11,11 +11,7 @@ from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Event
 from lora_lint.rule import Context
-from lora_lint.versions import ALWAYS, Expr, F
-
-CAST = "ValueError: `.{method}()` is not supported for quantized model. Please use the model as it is, since the model has already been casted to the correct `dtype`."
-CAST_TO = "ValueError: You cannot cast a bitsandbytes model in a new `dtype`. Make sure to load the model using `from_pretrained` using the desired `dtype` by passing the correct `torch_dtype` argument."
-CUDA_8BIT = "ValueError: Calling `cuda()` is not supported for `8-bit` quantized models. Please use the model as it is, since the model has already been set to the correct devices and casted to the correct `dtype`."
+from lora_lint.versions import ALWAYS, Expr, F, error_text
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -42,7 +38,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                     versions=versions,
                     failure=failure,
                     flow=[(quantized.site, f"loaded in {quantized.bits} bits"), (moved.site, f".{moved.method}() is called on it")],
-                    help="drop the call; choose the device with device_map when loading",
+                    advice="drop the call; choose the device with device_map when loading",
                     fix=remove_move(ctx, moved),
                 )
 
@@ -51,16 +47,16 @@ def _refused(moved: Event, bits: int) -> tuple[Expr, str] | None:
     if bits not in (4, 8):
         return None
     if moved.method in ("half", "float"):
-        return ALWAYS, CAST.format(method=moved.method)
+        return ALWAYS, error_text("kbit-cast-refused").format(method=moved.method)
     if moved.method in ("bfloat16", "double"):
         return None
     if moved.cast:
-        return ALWAYS, CAST_TO
+        return ALWAYS, error_text("kbit-dtype-refused")
     if moved.method == "cpu":
         return None
     if bits == 8:
         if moved.method == "cuda":
-            return ALWAYS, CUDA_8BIT
+            return ALWAYS, error_text("kbit-8bit-cuda-refused")
         fact = F("kbit-8bit-to-refused")
         return fact | F("kbit-8bit-immovable"), fact.fact.message
     fact = F("kbit-4bit-move-refused")
@@ -73,7 +69,7 @@ def remove_move(ctx: Context, moved: Event) -> Fix | None:
     if not ctx.here(moved.site) or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     receiver = node.func.value
-    if moved.cast and moved.device is not None:
+    if moved.cast and (moved.device is not None or ctx.info.code == "LL301"):
         return None  # the cast must stay
     if isinstance(stmt, cst.SimpleStatementLine) and len(stmt.body) == 1:
         small = stmt.body[0]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -15,9 +14,8 @@ from lora_lint.recipe.events import Event, ModelLife, Site
 from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, options
 from lora_lint.rule import Context
 from lora_lint.rules.ll301_dispatched_model_moved import AUTO
-from lora_lint.versions import ALWAYS, Expr, F
+from lora_lint.versions import ALWAYS, Expr, F, error_text
 
-FAILURE = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 MATTERS = ("*", "**", "input_ids", "inputs", "inputs_embeds", "pixel_values", "input_features", "input_values", "decoder_input_ids", "position_ids")
 
 ALONE = ("position_ids", "inputs_embeds", "decoder_input_ids")
@@ -35,11 +33,11 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             if any(name == "**" and t.device.kind == "unknown" for name, t in use.inputs):
                 continue
             moved = any(t.device.kind != "cpu" for _, t in matter)
-            stays = [t for name, t in matter if t.device.kind == "cpu" and (not moved or name in ALONE)]
+            stays = [(name, t) for name, t in matter if t.device.kind == "cpu" and (not moved or name in ALONE)]
             if not stays:
                 continue
             for placed, when, sure in _placements(life, use):
-                yield _report(ctx, life, use, stays[0], placed, when, sure)
+                yield _report(ctx, life, use, stays, placed, when, sure)
 
 
 def _placements(life: ModelLife, use: Event) -> Iterator[tuple[Event, Condition, bool]]:
@@ -66,11 +64,16 @@ def _on_gpu(value: Value) -> bool:
     if isinstance(value, Sym):
         return bool(value.subject.default) and value.subject.default[0] in AUTO  # a map that the command line may change is judged by its default
     if isinstance(value, Dict) and value.slots:
-        return len(value.slots) == 1 and "**" not in value.slots and not any(isinstance(v, Const) and v.value in ("cpu", "disk") for v in value.slots.values())
+        return (
+            len(value.slots) == 1
+            and "**" not in value.slots
+            and not any(isinstance(v, Const) and v.value in ("cpu", "disk") for v in value.slots.values())
+        )
     return False
 
 
-def _report(ctx: Context, life: ModelLife, use: Event, tensor: Tensor, placed: Event, when: Condition, sure: bool) -> Finding | None:
+def _report(ctx: Context, life: ModelLife, use: Event, stays: list[tuple[str, Tensor]], placed: Event, when: Condition, sure: bool) -> Finding | None:
+    tensor = stays[0][1]
     happens = q.possible(use.when, when, ctx.recipe.cuda)
     if happens is None:
         return None
@@ -92,19 +95,19 @@ def _report(ctx: Context, life: ModelLife, use: Event, tensor: Tensor, placed: E
         f"CPU tensors reach {call} of `{life.name}`, which {where}",
         case=escape(happens, moved_by_others),
         versions=versions,
-        failure=FAILURE,
+        failure=error_text("mixed-devices"),
         severity=Severity.ERROR if sure else Severity.WARNING,
         flow=[
             (placed.site, "the model is put on the GPU"),
             *([(tensor.site, "these tensors are made on the CPU")] if tensor.site is not None else []),
             (use.site, "and get here unmoved"),
         ],
-        help="move the inputs to the model's device",
-        fix=_fix(ctx, use, placed, tensor),
+        advice="move the inputs to the model's device",
+        fix=_fix(ctx, use, placed, tensor, [name for name, _ in stays]),
     )
 
 
-def _fix(ctx: Context, use: Event, placed: Event, tensor: Tensor) -> Fix | None:
+def _fix(ctx: Context, use: Event, placed: Event, tensor: Tensor, names: list[str]) -> Fix | None:
     """Append ``.to(model.device)`` to the tokenizer call that made the inputs, or move the batch before the call."""
     call = use.site.node
     if not isinstance(call, cst.Call) or not ctx.here(use.site):
@@ -120,8 +123,12 @@ def _fix(ctx: Context, use: Event, placed: Event, tensor: Tensor) -> Fix | None:
     unpacked = [a for a in call.args if a.star == "**"]
     if len(unpacked) == 1 and isinstance(unpacked[0].value, cst.Name):
         name = unpacked[0].value.value
-        return ctx.fix("Move the batch to the model's device", ctx.editor.replace(unpacked[0].value, f"{{k: v.to({device}) for k, v in {name}.items()}}"))
-    named = [a for a in call.args if a.keyword is not None and a.keyword.value in MATTERS and isinstance(a.value, (cst.Name, cst.Subscript, cst.Attribute))]
+        return ctx.fix(
+            "Move the batch to the model's device", ctx.editor.replace(unpacked[0].value, f"{{k: v.to({device}) for k, v in {name}.items()}}")
+        )
+    named = [
+        a for a in call.args if a.keyword is not None and a.keyword.value in names and isinstance(a.value, (cst.Name, cst.Subscript, cst.Attribute))
+    ]
     first = [a for a in call.args[:1] if a.keyword is None and not a.star and isinstance(a.value, (cst.Name, cst.Subscript, cst.Attribute))]
     chosen = named or first
     if len(chosen) == 1:

@@ -13,8 +13,7 @@ from lora_lint.recipe.events import Event, ModelLife
 from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, options, walk
 from lora_lint.rule import Context
 from lora_lint.rules.ll301_dispatched_model_moved import AUTO
-
-FAILURE = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!"
+from lora_lint.versions import error_text
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -40,7 +39,7 @@ def _report(ctx: Context, life: ModelLife, start: Event, use: Event, tensor: Ten
     elsewhere = _other_index(value, tensor.device.text)
     if elsewhere and (not ctx.recipe.sets_device or tensor.device.text != "cuda"):
         message = f"The inputs go to {tensor.device.text!r}, but device_map puts the model on {elsewhere}"
-        severity, failure = Severity.WARNING, FAILURE
+        severity, failure = Severity.WARNING, error_text("mixed-devices").replace("cuda:0 and cpu", "cuda:1 and cuda:0")
     elif isinstance(value, Const) and value.value in AUTO:
         message = f"The inputs go to {tensor.device.text!r} while device_map decides where the model is: right on one machine, not on every one"
         severity, failure = Severity.NOTE, None
@@ -53,7 +52,7 @@ def _report(ctx: Context, life: ModelLife, start: Event, use: Event, tensor: Ten
         severity=severity,
         failure=failure,
         flow=[(start.device_map_site, "device_map places the model"), (site, "a literal device for the inputs")],
-        help="use the model's own device",
+        advice="use the model's own device",
         fix=_fix(ctx, use, tensor),
     )
 
@@ -70,7 +69,15 @@ def _other_index(value: Value, literal: str) -> str:
         if isinstance(place.value, str) and place.value.startswith("cuda:"):
             return place.value if place.value.partition(":")[2] != index else ""
         return ""
-    held = [*walk(place), *(v for d in walk(place) if isinstance(d, Obj) and d.kind == "device" and d.info["device"].value is not None for v in walk(d.info["device"].value))]
+    held = [
+        *walk(place),
+        *(
+            v
+            for d in walk(place)
+            if isinstance(d, Obj) and d.kind == "device" and d.info["device"].value is not None
+            for v in walk(d.info["device"].value)
+        ),
+    ]
     rank = next((v for v in held if isinstance(v, Sym) and "rank" in v.text.lower()), None)
     return f"the GPU of this process ({rank.text.rstrip('…')})" if rank is not None and literal in ("cuda", "cuda:0", "0") else ""
 

@@ -10,9 +10,7 @@ from lora_lint.findings import Finding, Fix
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import escape
 from lora_lint.rule import Context
-from lora_lint.versions import ALWAYS, Expr, F, Level
-
-NOFN = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
+from lora_lint.versions import ALWAYS, Expr, F, Level, error_text
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -29,7 +27,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                     continue
                 versions: Expr = F("native-adapter-loaded-frozen") if load.by == "load_adapter" else ALWAYS
                 cures = q.cures(life, load, run)
-                activated = [e for e in life.all("set_adapter", before=run.order, after=load.order)]
+                activated = list(life.all("set_adapter", before=run.order, after=load.order))
                 case = escape(happens, cures)
                 if case is None and activated and ctx.verdict(keeps).level is Level.ALL:
                     case = escape(happens, [c for c in cures if all(c != e.when for e in activated)])
@@ -41,19 +39,24 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                     + ("training runs and changes nothing" if inputs else "no parameter requires grad, the first backward pass fails"),
                     case=case,
                     versions=versions,
-                    failure=None if inputs else NOFN,
+                    failure=None if inputs else error_text("backward-without-grad"),
                     flow=q.story((q.loaded(life), "the base is loaded"), (load, "the adapter is loaded for inference"), (run, "training starts")),
-                    help="load it with is_trainable=True",
-                    fix=_fix(ctx, load.site.node, ctx.here(load.site), load.trainable),
+                    advice="load it with is_trainable=True",
+                    fix=_fix(ctx, load.site.node) if ctx.here(load.site) and load.by != "load_adapter" else None,
                 )
 
 
-def _fix(ctx: Context, node: cst.CSTNode, here: bool, trainable: object) -> Fix | None:
-    if not here or not isinstance(node, cst.Call):
+def _fix(ctx: Context, node: cst.CSTNode) -> Fix | None:
+    """``is_trainable=True``; transformers' own load_adapter takes it on some releases only."""
+    if not isinstance(node, cst.Call):
         return None
     given = next((a for a in node.args if a.keyword is not None and a.keyword.value == "is_trainable"), None)
     if given is not None:
-        return ctx.fix("Load the adapter trainable", ctx.editor.replace(given.value, "True")) if isinstance(given.value, cst.Name) and given.value.value == "False" else None
+        return (
+            ctx.fix("Load the adapter trainable", ctx.editor.replace(given.value, "True"))
+            if isinstance(given.value, cst.Name) and given.value.value == "False"
+            else None
+        )
     if sum(a.keyword is None for a in node.args) > 2:
         return None
     return ctx.fix("Load the adapter trainable", ctx.editor.add_keyword(node, "is_trainable=True"))

@@ -8,12 +8,11 @@ import libcst as cst
 
 from lora_lint.findings import Finding, Fix, Severity
 from lora_lint.recipe import queries as q
-from lora_lint.recipe.conditions import escape
+from lora_lint.recipe.conditions import Case, escape
 from lora_lint.recipe.events import Event, ModelLife, Site
 from lora_lint.recipe.values import ABSENT, Obj
 from lora_lint.rule import Context
-
-NOFN = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
+from lora_lint.versions import error_text
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -33,7 +32,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                     yield _empty(ctx, life, wrap, config, condition)
 
 
-def _frozen(ctx: Context, life: ModelLife, wrap: Event, run: Event, config: Obj, stored: bool, case: object) -> Finding | None:
+def _frozen(ctx: Context, life: ModelLife, wrap: Event, run: Event, config: Obj, stored: bool, case: Case | None) -> Finding | None:
     site: Site = wrap.site if stored else config.info["sites"].get("inference_mode", config.site)
     message = (
         "A stored configuration says inference_mode=True: get_peft_model makes a fresh adapter from it, frozen, and never reads the stored weights"
@@ -43,11 +42,15 @@ def _frozen(ctx: Context, life: ModelLife, wrap: Event, run: Event, config: Obj,
     return ctx.finding(
         site,
         message,
-        case=case,  # type: ignore[arg-type]
-        failure=NOFN,
+        case=case,
+        failure=error_text("backward-without-grad"),
         severity=Severity.NOTE if stored and "config" in config.info.get("path", "") else Severity.ERROR,
-        flow=[*([(config.site, "the configuration")] if config.site is not None else []), (wrap.site, "the adapter is attached, frozen"), (run.site, "training starts")],
-        help="use PeftModel.from_pretrained(base, path, is_trainable=True)" if stored else "say inference_mode=False, or leave it out",
+        flow=[
+            *([(config.site, "the configuration")] if config.site is not None else []),
+            (wrap.site, "the adapter is attached, frozen"),
+            (run.site, "training starts"),
+        ],
+        advice="use PeftModel.from_pretrained(base, path, is_trainable=True)" if stored else "say inference_mode=False, or leave it out",
         fix=None if stored else _fix(ctx, site),
     )
 
@@ -61,8 +64,12 @@ def _empty(ctx: Context, life: ModelLife, wrap: Event, config: Obj, condition: o
         wrap.site,
         "get_peft_model makes a fresh random adapter from the stored configuration: the stored weights are never read",
         case=escape(q.conjunction(wrap.when, condition, uses[0].when), filled),  # type: ignore[arg-type]
-        flow=[*([(config.site, "the stored configuration is read")] if config.site is not None else []), (wrap.site, "a fresh adapter is made from it"), (uses[0].site, "and used")],
-        help="use PeftModel.from_pretrained(base, path)",
+        flow=[
+            *([(config.site, "the stored configuration is read")] if config.site is not None else []),
+            (wrap.site, "a fresh adapter is made from it"),
+            (uses[0].site, "and used"),
+        ],
+        advice="use PeftModel.from_pretrained(base, path)",
     )
 
 

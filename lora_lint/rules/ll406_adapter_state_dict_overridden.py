@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -34,16 +35,18 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                     case=escape(happens, q.conditions(life.all("state_dict_replaced", before=save.order, after=replaced.order))),
                     versions=empty,
                     flow=[(replaced.site, "state_dict is replaced"), (saves[-1].site, "the adapter is saved")],
-                    help="remove the assignment: PEFT saves only the adapter anyway",
+                    advice="remove the assignment: PEFT saves only the adapter anyway",
                     fix=ctx.fix("Remove the assignment", ctx.editor.delete_statement(replaced.site.stmt))
                     if ctx.here(replaced.site) and _alone(replaced.site.stmt)
                     else None,
                 )
 
 
-def _alone(stmt: cst.CSTNode | None) -> bool:
+def _alone(stmt: cst.CSTNode | None) -> TypeGuard[cst.SimpleStatementLine]:
     """Whether a statement is one assignment to one target."""
-    return isinstance(stmt, cst.SimpleStatementLine) and len(stmt.body) == 1 and isinstance(stmt.body[0], cst.Assign) and len(stmt.body[0].targets) == 1
+    return (
+        isinstance(stmt, cst.SimpleStatementLine) and len(stmt.body) == 1 and isinstance(stmt.body[0], cst.Assign) and len(stmt.body[0].targets) == 1
+    )
 
 
 def _filters(ctx: Context, value: Value) -> bool:

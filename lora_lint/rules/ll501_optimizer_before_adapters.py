@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
 from lora_lint.findings import Finding, Fix
 from lora_lint.recipe import queries as q
-from lora_lint.recipe.conditions import escape
+from lora_lint.recipe.conditions import Condition, escape
 from lora_lint.recipe.events import Event, ModelLife, OptimizerLife
 from lora_lint.recipe.values import NONE, Obj, walk
 from lora_lint.rule import Context
@@ -30,10 +29,14 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                         continue
                     yield ctx.finding(
                         optimizer.site,
-                        "The optimizer is built before the adapters are attached: it holds none of their parameters, and training changes nothing, without any error",
+                        "The optimizer is built before the adapters are attached: it holds none of them, and training changes nothing, silently",
                         case=escape(happens, _again(life, given, wrap)),
-                        flow=[(optimizer.site, "the optimizer collects the base's parameters"), (wrap.site, "the adapters are attached"), (run.site, "training starts")],
-                        help="build the optimizer after the adapters are attached",
+                        flow=[
+                            (optimizer.site, "the optimizer collects the base's parameters"),
+                            (wrap.site, "the adapters are attached"),
+                            (run.site, "training starts"),
+                        ],
+                        advice="build the optimizer after the adapters are attached",
                         fix=_fix(ctx, optimizer, wrap),
                     )
 
@@ -46,11 +49,11 @@ def _used(run: Event, optimizer: OptimizerLife) -> bool:
     return any(isinstance(v, Obj) and v.info.get("life") is optimizer for v in walk(trainer.slots.get("optimizers", NONE)))
 
 
-def _again(life: ModelLife, given: Event, wrap: Event) -> list[tuple[frozenset[object], ...]]:
+def _again(life: ModelLife, given: Event, wrap: Event) -> list[Condition]:
     """When the adapters get into an optimizer after all."""
     found = [e for e in life.all("optimized") if e is not given and e.optimizer.order > wrap.order]
     found += list(life.all("param_group_added", after=wrap.order))
-    return q.conditions(found)  # type: ignore[return-value]
+    return q.conditions(found)
 
 
 def _fix(ctx: Context, optimizer: OptimizerLife, wrap: Event) -> Fix | None:
@@ -64,7 +67,12 @@ def _fix(ctx: Context, optimizer: OptimizerLife, wrap: Event) -> Fix | None:
         return None
     target = a.stmt.body[0].targets[0].target
     wrapped = b.stmt.body[0]
-    if not isinstance(target, (cst.Name, cst.Attribute)) or not isinstance(wrapped, cst.Assign) or not isinstance(b.node, cst.Call) or wrapped.value is not b.node:
+    if (
+        not isinstance(target, (cst.Name, cst.Attribute))
+        or not isinstance(wrapped, cst.Assign)
+        or not isinstance(b.node, cst.Call)
+        or wrapped.value is not b.node
+    ):
         return None
     first = b.node.args[0].value if b.node.args and b.node.args[0].keyword is None else None
     if first is None or not wrapped.targets[0].target.deep_equals(first):
@@ -73,7 +81,9 @@ def _fix(ctx: Context, optimizer: OptimizerLife, wrap: Event) -> Fix | None:
     between = ctx.source.data[start:end].decode()
     name = ctx.code(target)
     moved = ctx.code(a.stmt.body[0])
-    rebound = any(re.search(rf"(?<![\w.]){word}\s*(=(?!=)|[-+*/]=|,)", between) for word in set(re.findall(r"[A-Za-z_]\w*", moved)) - {ctx.code(first)})
+    rebound = any(
+        re.search(rf"(?<![\w.]){word}\s*(=(?!=)|[-+*/]=|,)", between) for word in set(re.findall(r"[A-Za-z_]\w*", moved)) - {ctx.code(first)}
+    )
     if name in between or ctx.code(first) + "." in between or rebound:
         return None
     return ctx.fix("Build the optimizer after the adapters", ctx.insert(b, ctx.code(a.stmt.body[0])), ctx.editor.delete_statement(a.stmt))

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from lora_lint.findings import Finding
 from lora_lint.recipe import queries as q
-from lora_lint.recipe.events import Event
+from lora_lint.recipe.events import Event, Site
 from lora_lint.rule import Context
+from lora_lint.versions import error_text
 
-NOFN = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
 CAUSES = {
     "frozen": "every parameter is frozen here, the adapters included",
     "merged": "the adapters are merged away here, and the base is frozen",
@@ -34,19 +34,24 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 continue
             silent = any(q.possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
             site = found.event.site
-            if found.event.kind == "frozen" and len(site.calls) > len(found.run.site.calls) and attached and attached[-1].site.function != site.function:
+            if (
+                found.event.kind == "frozen"
+                and len(site.calls) > len(found.run.site.calls)
+                and attached
+                and attached[-1].site.function != site.function
+            ):
                 site = site.calls[-1]  # a helper is right for one model and wrong for another: the call is what counts
             yield ctx.finding(
                 site,
                 f"Nothing is left to train: {CAUSES[found.event.kind]}",
                 case=found.case,
-                failure=None if silent else NOFN,
+                failure=None if silent else error_text("backward-without-grad"),
                 flow=_flow(found, attached),
-                help="freeze before the adapters are attached, and leave them trainable",
+                advice="freeze before the adapters are attached, and leave them trainable",
             )
 
 
-def _flow(found: q.Frozen, attached: list[Event]) -> list[tuple[object, str]]:
+def _flow(found: q.Frozen, attached: list[Event]) -> list[tuple[Site, str]]:
     return list(
         q.story(
             *((e, "adapters are attached") for e in attached[-1:]),

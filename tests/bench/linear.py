@@ -172,7 +172,19 @@ class Measured:
 def measure(file: Path, lines: int) -> Measured:
     """Lint a file in a process of its own."""
     output = file.with_suffix(".json")
-    command = [sys.executable, "-m", "lora_lint", "check", "--isolated", "--no-cache", "--output-format", "json", "--output-file", str(output), str(file)]
+    command = [
+        sys.executable,
+        "-m",
+        "lora_lint",
+        "check",
+        "--isolated",
+        "--no-cache",
+        "--output-format",
+        "json",
+        "--output-file",
+        str(output),
+        str(file),
+    ]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=file.parent, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
     memory = 0.0
@@ -235,7 +247,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "empty.py"
         empty.write_text("import torch\n", encoding="utf-8")
-        base = min(measure(empty, 1).seconds for _ in range(3))
+        base = min(measure(empty, 1).seconds for _ in range(5))
         show("shape", "lines", "findings", "seconds", "s/1k lines", "MiB")
         if edge:
             print("|---|--:|--:|--:|--:|--:|")
@@ -249,7 +261,9 @@ def main() -> int:
                 done = measure(file, lines)
                 failed = failed or bool(done.failed)
                 per_thousand = (done.seconds - base) / lines * 1000
-                show(shape, str(lines), str(done.findings), f"{done.seconds:.2f}", f"{per_thousand:.3f}", f"{done.memory:.0f}" if done.memory else "-")
+                show(
+                    shape, str(lines), str(done.findings), f"{done.seconds:.2f}", f"{per_thousand:.3f}", f"{done.memory:.0f}" if done.memory else "-"
+                )
                 if done.failed:
                     print(f"  {done.failed}")
                 elif done.seconds > base:

@@ -1,0 +1,31 @@
+"""A hand-written LoRA layer runs its frozen base under no_grad: adapters in earlier blocks get a wrong gradient."""
+import torch
+from torch import nn
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+
+class LoraLinear(nn.Module):
+    def __init__(self, base, rank):
+        super().__init__()
+        self.base = base.requires_grad_(False)
+        self.down = nn.Linear(base.in_features, rank, bias=False)
+        self.up = nn.Linear(rank, base.out_features, bias=False)
+        nn.init.zeros_(self.up.weight)
+
+    def forward(self, x):
+        base = self.base(x)
+        return base + self.up(self.down(x))
+
+
+tok = AutoTokenizer.from_pretrained("huggyllama/llama-7b")
+model = AutoModelForCausalLM.from_pretrained("huggyllama/llama-7b").requires_grad_(False)
+for layer in model.model.layers:
+    layer.self_attn.q_proj = LoraLinear(layer.self_attn.q_proj, 8)
+    layer.self_attn.v_proj = LoraLinear(layer.self_attn.v_proj, 8)
+model.to("cuda").train()
+opt = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+for line in open("train.txt", encoding="utf-8"):
+    ids = tok(line, return_tensors="pt").input_ids.to("cuda")
+    model(input_ids=ids, labels=ids).loss.backward()
+    opt.step()
+    opt.zero_grad()
