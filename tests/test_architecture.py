@@ -139,7 +139,8 @@ def test_the_command_line_starts_without_a_parser() -> None:
 def test_a_file_that_is_none_of_our_business_is_not_parsed(tmp_path: Path) -> None:
     file = tmp_path / "plain.py"
     file.write_text("import os\nprint(os.name)\n", encoding="utf-8")
-    run = f"from lora_lint.cli import cli\ntry:\n    cli.main(['check', '--isolated', {str(file)!r}], standalone_mode=False)\nexcept SystemExit:\n    pass"
+    arguments = ["check", "--isolated", str(file)]
+    run = f"from lora_lint.cli import cli\ntry:\n    cli.main({arguments!r}, standalone_mode=False)\nexcept SystemExit:\n    pass"
     assert "libcst" not in loaded(run)
 
 

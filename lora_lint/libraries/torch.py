@@ -703,38 +703,35 @@ def make_optimizer(call: Call) -> Value:
     """Build an optimizer over the parameters among the arguments."""
     m = call.m
     given = call.get("params", 0)
-    lives: dict[int, ModelLife] = {}
-    order, filtered_, named = m.tick(), False, False
-    for v in walk(given):
-        if isinstance(v, Obj) and v.kind in ("params", "param"):
-            order = min(order, v.info["order"])
-            filtered_ = filtered_ or bool(v.info.get("filtered"))
-            named = named or any("requires_grad" not in t for t in v.info.get("tests", ()))
-            for life in v.info["lives"]:
-                lives[life.number] = life
+    lives: dict[int, tuple[Condition, ModelLife]] = {}
+    order, filtered_ = m.tick(), False
+    for condition, chosen in options(given):
+        for v in walk(chosen):
+            if isinstance(v, Obj) and v.kind in ("params", "param"):
+                order = min(order, v.info["order"])
+                filtered_ = filtered_ or bool(v.info.get("filtered"))
+                for life in v.info["lives"]:
+                    lives[life.number] = condition, life
     cls = call.name.rpartition(".")[2]
-    made = OptimizerLife(call.site, m.pc, order, tuple(lives.values()), filtered_, cls)
+    made = OptimizerLife(call.site, m.pc, order, tuple(life for _, life in lives.values()), filtered_, cls)
     if lives:
         m.recipe.optimizers.append(made)
-        for life in lives.values():
-            m.event(life, "optimized", call.node, optimizer=made)
+        for condition, life in lives.values():
+            m.event(life, "optimized", call.node, when=condition, optimizer=made)
     return Obj("optimizer", {}, call.site, cls, {"life": made})
 
 
 @method("optimizer", "*")
 def _optimizer_method(call: Call) -> Value:
-    if call.name == "step":
-        owner = call.owner
-        assert isinstance(owner, Obj)
-        owner.info["stepped"] = True
-    if call.name == "add_param_group":
-        owner = call.owner
-        assert isinstance(owner, Obj)
-        owner.info["extended"] = True
-        for life in (owner.info.get("life"),):
-            if life is not None:
-                for one in life.lives:
-                    call.m.event(one, "param_group_added", call.node, optimizer=life)
+    return NONE
+
+
+@method("optimizer", "add_param_group")
+def _add_param_group(call: Call) -> Value:
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    for one in owner.info["life"].lives:
+        call.m.event(one, "param_group_added", call.node, optimizer=owner.info["life"])
     return NONE
 
 

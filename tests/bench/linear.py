@@ -4,8 +4,9 @@ usage: python tests/bench/linear.py [--large] [--shapes NAME ...] [--lines N ...
 
 Fine-tuning scripts of several shapes and lengths are generated from a fixed seed, and each is linted by `python -m lora_lint` in a process of its
 own. Printed are lines, findings, seconds, seconds per 1000 lines, the peak memory of the process in MiB, and for each shape the exponent of its
-growth: the slope of log(seconds) over log(lines), where the seconds of an all but empty script (the start of Python and of the parser) are
-taken off first. 1.0 is linear. `--large` adds 100,000 lines, `--markdown` prints the tables of README.md. Peak memory is not measured on Windows.
+growth: the slope of log(seconds) over log(lines), where the seconds of a script of one line (the start of Python and of the parser) are taken
+off first. 1.0 is linear. Seconds are processor time, so that other work on the machine disturbs little; on Windows they are wall time, and
+memory is not measured. `--large` adds 100,000 lines, `--markdown` prints the tables of README.md.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def generate(shape: str, lines: int) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: seconds of wall time, peak memory in MiB (0 where it is not known), findings; ``failed`` says what went wrong."""
+    """One run: seconds, peak memory in MiB (0 where it is not known), findings; ``failed`` says what went wrong."""
 
     lines: int
     seconds: float
@@ -187,7 +188,7 @@ def measure(file: Path, lines: int) -> Measured:
     ]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=file.parent, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    memory = 0.0
+    memory = seconds = 0.0
     failed = ""
     try:
         if hasattr(os, "wait4"):
@@ -196,6 +197,7 @@ def measure(file: Path, lines: int) -> Measured:
                 pid, code, usage = os.wait4(process.pid, os.WNOHANG)
                 if pid:
                     status = os.waitstatus_to_exitcode(code)
+                    seconds = usage.ru_utime + usage.ru_stime
                     memory = usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
                 elif time.perf_counter() - start > TIMEOUT_SECONDS:
                     raise subprocess.TimeoutExpired(command, TIMEOUT_SECONDS)
@@ -208,7 +210,7 @@ def measure(file: Path, lines: int) -> Measured:
         process.kill()
         process.wait()
         failed = f"stopped after {TIMEOUT_SECONDS} s"
-    seconds = time.perf_counter() - start
+    seconds = seconds or time.perf_counter() - start
     if not failed and process.returncode not in (0, 1):
         assert process.stderr is not None
         failed = process.stderr.read().decode("utf-8", errors="replace").strip().splitlines()[-1]
