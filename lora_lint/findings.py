@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import total_ordering
 
 
@@ -105,8 +105,3 @@ class Finding:
     def fingerprint(self) -> str:
         """Stable identity without a line number: file, rule and the text of the line."""
         return hashlib.sha256("\0".join((self.path, self.code, self.line_text.strip())).encode()).hexdigest()[:16]
-
-    def with_path(self, path: str) -> Finding:
-        """The same finding shown under another file name; its own steps follow."""
-        flow = tuple(replace(s, path=path) if s.path == self.path else s for s in self.flow)
-        return replace(self, path=path, flow=flow)

@@ -67,8 +67,8 @@ def _attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Va
         return torch.device_object(m, Device("follows", "accelerator.device"), node)
     if ("accelerator", name) in METHODS or name in (
         "accumulate", "autocast", "clip_grad_norm_", "clip_grad_value_", "print", "log", "wait_for_everyone", "save_state", "load_state",
-        "end_training", "init_trackers", "get_state_dict", "no_sync", "main_process_first", "local_main_process_first", "register_for_checkpointing", "free_memory",
-        "save_model", "save", "register_save_state_pre_hook", "register_load_state_pre_hook", "get_tracker",
+        "end_training", "init_trackers", "get_state_dict", "no_sync", "main_process_first", "local_main_process_first", "register_for_checkpointing",
+        "free_memory", "save_model", "save", "register_save_state_pre_hook", "register_load_state_pre_hook", "get_tracker",
     ):  # fmt: skip
         return Bound(owner, name)
     return m.derive((".", id(owner), name), f"accelerator.{name}")

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from lora_lint.recipe.interpreter import Call
 
 harmless("peft.get_peft_model_state_dict", "peft.initialize_lora_eva_weights", "peft.PeftModel.save_pretrained", "peft.TaskType")
-TUNERS = frozenset(("LoraConfig", "AdaLoraConfig", "LoHaConfig", "LoKrConfig", "IA3Config", "OFTConfig", "BOFTConfig", "VeraConfig"))
 
 
 @function("peft.*Config", "peft.LoraRuntimeConfig")

@@ -8,6 +8,7 @@ interpreted in place; whatever is called nowhere is read at the end with unknown
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 BUILTINS = frozenset(dir(builtins))
 MAX_UNROLL = 8
-SCALAR = (str, bytes, int, float, complex, bool, type(None))
+RECURSION_LIMIT = 4000  # calls of the script and of the interpreter share one stack
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": lambda a, b: a + b,
     "Subtract": lambda a, b: a - b,
@@ -102,12 +103,18 @@ class Interpreter(Machine):
     def run(self) -> None:
         """Execute the module, then everything in it that nothing called."""
         source = self.module.source
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
         try:
             self.block_of(source.module.body, self.module.scope)
             self.dead, self.pc = "", ALWAYS
             self.uncalled()
         except BudgetError:
             self.recipe.gave_up = "the step budget was used up"
+        except RecursionError:
+            self.recipe.gave_up = "the calls are nested too deeply"
+        finally:
+            sys.setrecursionlimit(limit)
 
     def uncalled(self) -> None:
         """Read trainers' hooks, then functions and methods that nothing called, with unknown arguments."""
