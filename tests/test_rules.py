@@ -31,7 +31,6 @@ KEYS: dict[str, type] = {
     "since": str,
     "libraries": list,
     "sources": list,
-    "facts": list,
 }
 MARKER = re.compile(r"#((?:\s+LL\d{3})+)(\s+note)?\s*$")
 HEADER = re.compile(r"^#[ \t]*(target|fix|today):[ \t]*(.*?)[ \t]*$", re.MULTILINE)

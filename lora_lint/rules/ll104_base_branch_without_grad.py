@@ -22,7 +22,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             f"`{branch.cls}.forward` computes its frozen branch {word}: the input's gradient misses that branch, "
             "and trainable parts below it learn from a wrong gradient, without any error",
             case=Case(True, ""),  # how the module was built is no matter: its forward is wrong by itself
-            severity=Severity.ERROR,
+            severity=Severity.WARNING,
             flow=[
                 (branch.site, "the gradient of the frozen branch ends here"),
                 *([(branch.joined, "joined with the trainable branch")] if branch.joined else []),
