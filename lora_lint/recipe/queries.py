@@ -162,8 +162,8 @@ def unprepared(life: ModelLife) -> Unprepared | None:
         return None
     for run in trained(life):
         trainer = run.data.get("trainer")
-        if isinstance(trainer, Obj) and trainer.info.get("trl"):
-            continue
+        if isinstance(trainer, Obj) and trainer.info.get("trl") and not trainer.name.endswith("RewardTrainer"):
+            continue  # RewardTrainer prepares only what it wraps itself
         for wrap in attached(life, run.order):
             if wrap.kind == "wrapped" and wrap.by in ("trainer", "trl"):
                 continue
