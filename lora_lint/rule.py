@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lora_lint.findings import Applicability, Edit, Finding, Fix, Severity, Step
@@ -36,21 +35,24 @@ class RuleInfo:
 class Context:
     """One script under one target, as a rule sees it."""
 
-    def __init__(self, recipe: Recipe, target: Target, info: RuleInfo) -> None:
+    def __init__(self, recipe: Recipe, target: Target, info: RuleInfo, shared: dict[str, Editor]) -> None:
         self.recipe = recipe
         self.target = target
         self.info = info
+        self._shared = shared
 
     @property
     def source(self) -> Source:
         return self.recipe.source
 
-    @cached_property
+    @property
     def editor(self) -> Editor:
-        """Edits of the linted file."""
-        from lora_lint.edits import Editor
+        """Edits of the linted file; all rules share one editor, made when the first finding needs it."""
+        if "editor" not in self._shared:
+            from lora_lint.edits import Editor
 
-        return Editor(self.source)
+            self._shared["editor"] = Editor(self.source)
+        return self._shared["editor"]
 
     def verdict(self, expr: Expr) -> Verdict:
         """What an expression over facts means on the target."""
@@ -106,7 +108,7 @@ class Context:
             flow=tuple(steps),
             help=advice,
             fix=fix,
-            line_text=self.source.text.splitlines()[span.start.line - 1] if self.source.text else "",
+            line_text=self.source.line(span.start.line),
         )
 
     def _place(self, site: Site, flow: Flow) -> Site | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lora_lint.libraries.registry import function, harmless, method
 from lora_lint.recipe.conditions import ALWAYS, Subject, both, either
+from lora_lint.recipe.machine import GradMode
 from lora_lint.recipe.values import (
     ABSENT,
     FALSE,
@@ -300,6 +301,19 @@ def _open(call: Call) -> Value:
 def _exit(call: Call) -> Value:
     call.m.dead = "raise"
     return NONE
+
+
+@function("contextlib.ExitStack", "contextlib.AsyncExitStack")
+def _exit_stack(call: Call) -> Value:
+    return Obj("exit_stack", {}, call.site)
+
+
+@method("exit_stack", "enter_context")
+def _enter_context(call: Call) -> Value:
+    value = call.args[0] if call.args else NONE
+    if isinstance(value, Obj) and value.kind == "grad_mode":
+        call.m.modes.append(GradMode(value.info["mode"], call.site))
+    return value
 
 
 @function("functools.partial")

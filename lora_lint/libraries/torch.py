@@ -994,7 +994,7 @@ def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Ca
     if owner is None or func.name != "forward" or not is_module(owner.cls):
         return None
     names = [n for n, _ in m.parameters(func)[1:]]
-    data = any(word in n.lower() for n in names for word in DATA_NAMES)
+    data = any(word in n.lower() for n in names[:1] for word in DATA_NAMES)
     marker = m.life("input", func.node, library="torch", cls=owner.cls.name)
     for i, name in enumerate(names):
         if i == 0 or name in ("hidden_states", "x", "hidden", "inputs_embeds"):
@@ -1003,7 +1003,10 @@ def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Ca
     def returned(value: Value) -> None:
         if data:
             return
-        for condition, v in _outputs(value):
+        outputs = _outputs(value)
+        if any(m.frozen_path in v.attached for _, v in outputs):
+            return  # the frozen branch is there with its gradient too
+        for condition, v in outputs:
             _branches(m, v, marker, owner, condition)
 
     return returned
@@ -1022,8 +1025,8 @@ def _outputs(value: Value) -> list[tuple[Condition, Tensor]]:
 def _branches(m: Interpreter, output: Tensor, marker: ModelLife, owner: Inst, condition: Condition) -> None:
     """Record frozen branches that the module's output joins with trainable ones on the same input."""
     own = [x for x in output.attached if x is not marker and x.trainable]
-    if marker not in output.attached or not own:
-        return
+    if marker not in output.attached or not own or marker in m.entered:
+        return  # no trainable branch, or the input is what a whole model takes
     for cut in output.cuts:
         if marker in cut.lost and cut.kind in ("no_grad", "inference_mode", "detach", "data") and m.weighed(cut):
             m.recipe.branches.append(Branch(cut.site, cut.kind, owner.cls.name, both(m.pc, condition), output.site))

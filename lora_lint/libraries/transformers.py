@@ -67,7 +67,7 @@ def is_model_class(name: str) -> bool:
     return (
         leaf[:1].isupper()
         and ("For" in leaf or leaf.endswith(("Model", "PreTrainedModel", "ModelWithHead", "Encoder", "Decoder")))
-        and not leaf.endswith(("Config", "Output", "Trainer", "Collator", "Arguments", "Seq2Seq", "LanguageModeling"))
+        and not leaf.endswith(("Config", "Output", "Trainer", "Collator", "Arguments"))
         and not leaf.startswith("DataCollator")
     )
 
@@ -347,6 +347,8 @@ def _forward(call: Call) -> Value:
         return m.weigh(out)
     mode = m.modes[-1].mode if m.modes else "on"
     m.event(owner, "forward", call.node, inputs=inputs_of(call), grad=mode, grad_site=m.modes[-1].site if m.modes else None, part=owner.part)
+    if not owner.part and owner.life.kind in ("pretrained", "config"):
+        m.entered.update(x for _, t in inputs_of(call) for x in t.attached | t.through if x.kind == "input")
     out = torch.apply_weights(call, [owner.life], owner)
     return Tensor(out.attached, out.cuts, SOMEWHERE, out.opaque, through=out.through, site=out.site)
 
@@ -454,6 +456,10 @@ def _model_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode)
         return owner
     if name == "base_model" and owner.peft and not owner.part:
         return owner  # the tuner: the same parameters, adapters included
+    if name == "model" and owner.peft and not owner.part:
+        return Model(owner.life)  # PeftModel hands it down to the tuner, whose model is the whole base
+    if name == "weight" and "embed" in owner.part:
+        return Obj("param", {}, m.site(node), info={"lives": [owner.life], "order": m.tick(), "pc": m.pc, "part": owner.part, "named": False})
     if name in ("weight", "bias"):
         return Tensor(frozenset((owner.life,)), through=frozenset((owner.life,)), site=m.site(node))
     return Model(owner.life, owner.peft, f"{owner.part}.{name}" if owner.part else name)

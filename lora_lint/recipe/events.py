@@ -35,8 +35,9 @@ class Site:
 class Event:
     """One thing that happened to a model.
 
-    Kinds: loaded, quantized, prepared, checkpointing, input_grads, wrapped, adapter_loaded, set_adapter, frozen, unfrozen, moved, cast, mode,
-    forward, generate, trained, optimized, merged, disabled, embeddings_resized, state_dict_replaced, saved, escaped.
+    Kinds: loaded, quantized, prepared, checkpointing, checkpointing_off, input_grads, wrapped, adapter_loaded, set_adapter, weights_set, frozen,
+    unfrozen, surgery, moved, dispatched, accelerated, parallel, mode, forward, generate, given_to_trainer, trained, optimized,
+    param_group_added, merged, merged_in_place, unmerged, disabled, enabled, embeddings_resized, state_dict_replaced, saved, escaped.
     """
 
     kind: str

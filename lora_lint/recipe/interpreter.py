@@ -98,6 +98,7 @@ class Interpreter(Machine):
         self.memo: dict[tuple[Any, ...], Value] = {}
         self.expression_depth = 0
         self.loops = 0
+        self.frames_of_script = True
 
     # ================================================================ program
     def run(self) -> None:
@@ -108,6 +109,7 @@ class Interpreter(Machine):
         try:
             self.block_of(source.module.body, self.module.scope)
             self.dead, self.pc = "", ALWAYS
+            self.frames_of_script = False
             self.uncalled()
         except BudgetError:
             self.recipe.gave_up = "the step budget was used up"
@@ -127,7 +129,7 @@ class Interpreter(Machine):
             if isinstance(inst, Inst):
                 for base in cls.mro():
                     for func in [v for v in list(base.slots.values()) if isinstance(v, Func)]:
-                        asked = func.name == "forward" and torch.is_module(cls)
+                        asked = func.name == "forward" and torch.is_module(cls) and self.fed.get(id(func.node), True)
                         if (asked or id(func.node) not in self.called) and func.name != "__init__" and func.module is self.module:
                             self.fresh(lambda func=func, inst=inst: self.entry(func, inst))  # type: ignore[misc]
         for func in list(self.functions):
@@ -1271,6 +1273,9 @@ class Interpreter(Machine):
             return libraries.unknown_call(call)
         scope = Scope(func.scope, kind="function", module=func.module)
         self.parametrise(func, call, owner, scope)
+        if func.name == "forward" and self.frames_of_script:
+            attached = any(isinstance(v, Tensor) and v.attached for x in call.values() for v in walk(x))
+            self.fed[id(func.node)] = self.fed.get(id(func.node), False) or attached
         key = self.memo_key(func, scope)
         if key is not None and key in self.memo:
             return self.memo[key]
@@ -1412,14 +1417,19 @@ class Interpreter(Machine):
             if not attached:
                 self.consumers.setdefault(id(cut), site)
         made = self.result(Tensor(attached, cuts, device, opaque, through=through, forced=forced, site=site))
-        return self.weigh(made) if made.cuts and any(not x.trainable for x in through) else made
+        if any(not x.trainable for x in through):
+            self.note_weights(made)
+        return made
+
+    def note_weights(self, made: Tensor) -> None:
+        """Note of the cuts behind a value that it has met weights that are not trained."""
+        self.weights.update(id(cut) for cut in made.cuts if cut.lost - made.attached)
 
     def weigh(self, made: Tensor) -> Tensor:
-        """Note that a value went through weights that are not trained."""
-        for cut in made.cuts:
-            if cut.lost - made.attached:
-                self.weights.add(id(cut))
-        return replace(made, through=made.through | {self.frozen_weights})
+        """The value after weights that are not trained."""
+        self.note_weights(made)
+        path = {self.frozen_path} if any(x.kind == "input" for x in made.attached) else set()
+        return replace(made, attached=made.attached | path, through=made.through | {self.frozen_weights})
 
     def cut(self, kind: str, site: Site, made: Tensor, *, removable: bool = False) -> Cut:
         """The end of the gradient's way for a tensor."""

@@ -116,6 +116,10 @@ class Machine:
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
         self.consumers = self.recipe.consumers
+        # Stand-ins: the value went through weights that are not trained; it did so on a way that still carries gradient.
+        self.frozen_path = ModelLife(-2, "layer", cast(Site, None), cls="frozen path", trainable=False)
+        self.fed: dict[int, bool] = {}
+        self.entered: set[ModelLife] = set()
         self.frozen_weights = ModelLife(-1, "layer", cast(Site, None), cls="frozen weights", trainable=False)
         self.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
 

@@ -11,6 +11,7 @@ from lora_lint.recipe.machine import Recipe
 from lora_lint.recipe.values import ABSENT, NONE, Const, Cut, Obj, Seq, Sym, Value, options
 
 OUTPUT_HEADS = ("lm_head", "embed_out", "score", "classifier", "output_layer", "qa_outputs", "classification_head", "cls")
+AUTO_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
 GRAD_MODES = ("no_grad", "inference_mode")
 EMBEDDINGS = ("embed", "wte", "shared", "word_embeddings", "tok_embeddings", "wpe")
 PROMPT_METHODS = (
@@ -340,7 +341,7 @@ def lost(back: Backward) -> bool:
     tensor = back.tensor
     if tensor.opaque or not tensor.cuts:
         return False
-    return all(_dead(life, back) for life in tensor.attached)
+    return all(_dead(life, back) for life in tensor.attached if life.number >= 0)
 
 
 def _dead(life: ModelLife, back: Backward) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lora_lint.rule import Context, RuleInfo
 
 if TYPE_CHECKING:
+    from lora_lint.edits import Editor
     from lora_lint.findings import Finding
     from lora_lint.recipe.machine import Recipe
     from lora_lint.target import Target
@@ -29,10 +30,11 @@ REGISTRY: dict[str, RuleInfo] = {info.code: info for info in _registry()}
 def run(recipe: Recipe, target: Target, codes: frozenset[str]) -> list[Finding]:
     """All findings of the chosen rules on one recipe, in the order of the file; each place is reported once a rule."""
     found: dict[tuple[object, ...], Finding] = {}
+    shared: dict[str, Editor] = {}
     for code in sorted(codes & REGISTRY.keys()):
         info = REGISTRY[code]
         check = importlib.import_module(f"lora_lint.rules.{info.module}").check
-        for finding in check(Context(recipe, target, info)):
+        for finding in check(Context(recipe, target, info, shared)):
             if finding is None:
                 continue
             key = (finding.code, finding.span)

@@ -98,7 +98,7 @@ def _report(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event, ver
             failure=None if silent else needs.fact.message,
             flow=_flow(life, on, wrap),
             advice="make the embedding output require grad, or ask for non-reentrant checkpointing",
-            fix=_fix(ctx, on, wrap),
+            fix=_fix(ctx, life, on, wrap),
         )
         return
 
@@ -134,12 +134,19 @@ def _flow(life: ModelLife, on: q.Checkpointing, wrap: Event) -> list[tuple[Site,
     return list(steps)
 
 
-def _fix(ctx: Context, on: q.Checkpointing, wrap: Event) -> Fix | None:
+def _fix(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event) -> Fix | None:
     keywords = on.event.keywords
     accepted = ctx.verdict(F("checkpointing-keywords-accepted")).level is Level.ALL
     node = on.event.reentrant_site.node if on.event.reentrant_site is not None else None
     if on.event.by == "method" and ctx.here(on.event.site) and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         receiver = ctx.code(node.func.value)
+        if any(word in life.cls for word in ("Seq2Seq", "ConditionalGeneration", "Bart", "Whisper")):
+            # input grads do not reach every block of an encoder-decoder model (measured: BART, Whisper); not being reentrant cures all
+            if not accepted or keywords is not ABSENT:
+                return None
+            return ctx.fix(
+                "Ask for non-reentrant checkpointing", ctx.editor.add_keyword(node, 'gradient_checkpointing_kwargs={"use_reentrant": False}')
+            )
         if isinstance(on.event.site.stmt, cst.SimpleStatementLine):
             return ctx.fix("Make the inputs require grad", ctx.insert(on.event.site, f"{receiver}.enable_input_require_grads()"))
     if on.event.by == "trainer" and accepted and keywords is ABSENT and isinstance(node, cst.Arg) and ctx.here(on.event.site):

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from lora_lint.findings import Finding, Fix
+from lora_lint.findings import Finding
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Backward, ModelLife, Site
 from lora_lint.recipe.values import Cut
 from lora_lint.rule import Context
+from lora_lint.rules._fixes import unwrap
 from lora_lint.versions import error_text
 
 
@@ -60,7 +61,7 @@ def _report(ctx: Context, cut: Cut, back: Backward, life: ModelLife | None) -> F
             (back.site, f"backpropagated by {back.how}"),
         ],
         advice=f"take the training forward out of {word}",
-        fix=_fix(ctx, cut.site),
+        fix=unwrap(ctx, cut.site),
     )
 
 
@@ -82,7 +83,7 @@ def _trainers(ctx: Context, life: ModelLife) -> Iterator[Finding | None]:
                 failure=error_text("backward-without-grad"),
                 flow=[(run.grad_site, "gradients are off from here"), (run.site, "training starts")],
                 advice="train outside of it",
-                fix=_fix(ctx, run.grad_site),
+                fix=unwrap(ctx, run.grad_site),
             )
     for event in life.all("loaded"):
         if event.data.get("grad") == "inference":
@@ -95,32 +96,3 @@ def _trainers(ctx: Context, life: ModelLife) -> Iterator[Finding | None]:
                     flow=[(event.grad_site, "inference_mode begins"), (event.site, "the model is loaded"), (run.site, "training starts")],
                     advice="load the model outside of inference_mode",
                 )
-
-
-def _fix(ctx: Context, site: Site) -> Fix | None:
-    """Unwrap the with statement or drop the decorator, where it covers nothing else."""
-    if not ctx.here(site):
-        return None
-    if isinstance(site.node, cst.Decorator) and isinstance(site.stmt, cst.FunctionDef):
-        users = {
-            id(c.site.node)
-            for x in ctx.recipe.models
-            for c in x.all("forward", "generate")
-            if c.data.get("grad_site") is not None and c.grad_site.node is site.node
-        }
-        lives = {
-            x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node
-        }
-        if len(users) > 1 or len(lives) > 1:
-            return None
-        return ctx.fix("Drop the decorator", ctx.editor.remove_decorator(site.stmt, site.node))
-    if isinstance(site.node, cst.WithItem) and isinstance(site.stmt, cst.With):
-        lives = {
-            x.number for x in ctx.recipe.models for c in x.all("forward") if c.data.get("grad_site") is not None and c.grad_site.node is site.node
-        }
-        if len(lives) > 1:
-            return None
-        index = next((i for i, item in enumerate(site.stmt.items) if item is site.node), None)
-        if index is not None:
-            return ctx.fix("Run the forward pass with gradients", ctx.editor.unwrap_with(site.stmt, index))
-    return None

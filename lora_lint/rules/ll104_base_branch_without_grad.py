@@ -10,7 +10,7 @@ from lora_lint.findings import Finding, Fix, Severity
 from lora_lint.recipe.conditions import Case
 from lora_lint.recipe.events import Branch
 from lora_lint.rule import Context
-from lora_lint.rules.ll103_forward_without_grad import _fix as unwrap
+from lora_lint.rules._fixes import unwrap
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:

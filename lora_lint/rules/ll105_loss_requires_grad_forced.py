@@ -44,7 +44,7 @@ def _cause(ctx: Context, tensor: Tensor) -> tuple[Site | None, str] | None:
             return None
         cut = tensor.cuts[-1]
         return cut.site, f"{cut.kind} cuts it off"
-    lives = [x for x in tensor.attached if x.kind != "input"]
+    lives = [x for x in tensor.attached if x.kind != "input" and x.number >= 0]
     reasons = [next(q.frozen(x), None) for x in lives]
     if lives and all(r is not None for r in reasons):
         first = reasons[0]

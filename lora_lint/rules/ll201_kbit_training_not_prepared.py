@@ -31,7 +31,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             (found.trained, "training starts"),
         )
         advice = "call prepare_model_for_kbit_training before the adapters are attached"
-        fix = _fix(ctx, found)
+        fix = _fix(ctx, life, found, crash is not None)
         if applies and crash is not None:
             silent = found.wrapped.kind == "wrapped" and bool(q.adapters(found.wrapped.config).after_blocks)
             yield ctx.finding(
@@ -70,7 +70,7 @@ def _with_checkpointing(life: ModelLife, found: q.Unprepared) -> tuple[q.Checkpo
     return None
 
 
-def _fix(ctx: Context, found: q.Unprepared) -> Fix | None:
+def _fix(ctx: Context, life: ModelLife, found: q.Unprepared, checkpointing: bool) -> Fix | None:
     """Insert ``x = prepare_model_for_kbit_training(x)`` before the statement that attaches the adapters."""
     site = found.wrapped.site
     call = site.node
@@ -86,6 +86,8 @@ def _fix(ctx: Context, found: q.Unprepared) -> Fix | None:
         return None
     name, imports = ctx.editor.import_name("peft", "prepare_model_for_kbit_training", site.stmt)
     text = ctx.code(target)
+    # Its default turns checkpointing on, which encoder-decoder models do not always survive with input grads (measured: BART, Whisper).
+    rest = "" if checkpointing or "CausalLM" in life.cls else ", use_gradient_checkpointing=False"
     if isinstance(target, (cst.Name, cst.Attribute)):
-        return ctx.fix("Prepare the quantized base first", ctx.insert(site, f"{text} = {name}({text})", after=False), imports)
-    return ctx.fix("Prepare the quantized base first", ctx.editor.replace(target, f"{name}({text})"), imports)
+        return ctx.fix("Prepare the quantized base first", ctx.insert(site, f"{text} = {name}({text}{rest})", after=False), imports)
+    return ctx.fix("Prepare the quantized base first", ctx.editor.replace(target, f"{name}({text}{rest})"), imports)

@@ -10,10 +10,8 @@ from lora_lint.recipe.conditions import Among, Case, Condition, Literal, both, e
 from lora_lint.recipe.events import Event, ModelLife
 from lora_lint.recipe.values import Const, Dict, Sym, Value, options
 from lora_lint.rule import Context
-from lora_lint.rules.ll302_kbit_model_moved import remove_move
+from lora_lint.rules._fixes import remove_move
 from lora_lint.versions import error_text
-
-AUTO = ("auto", "balanced", "balanced_low_0", "sequential")
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -71,10 +69,10 @@ def _maps(start: Event) -> Iterator[tuple[Condition, str]]:
 
 
 def _kind(value: Value) -> str:
-    if isinstance(value, Sym) and value.subject.default and value.subject.default[0] in AUTO:
+    if isinstance(value, Sym) and value.subject.default and value.subject.default[0] in q.AUTO_MAPS:
         return "auto"
     if isinstance(value, Const):
-        return "auto" if value.value in AUTO else ""
+        return "auto" if value.value in q.AUTO_MAPS else ""
     if isinstance(value, Dict):
         places = {v.value for v in value.slots.values() if isinstance(v, Const)}
         if places & {"cpu", "disk"}:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
-from lora_lint.findings import Finding, Fix
+from lora_lint.findings import Finding
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Event
 from lora_lint.rule import Context
+from lora_lint.rules._fixes import remove_move
 from lora_lint.versions import ALWAYS, Expr, F, error_text
 
 
@@ -61,19 +60,3 @@ def _refused(moved: Event, bits: int) -> tuple[Expr, str] | None:
         return fact | F("kbit-8bit-immovable"), fact.fact.message
     fact = F("kbit-4bit-move-refused")
     return fact | F("kbit-4bit-immovable"), fact.fact.message
-
-
-def remove_move(ctx: Context, moved: Event) -> Fix | None:
-    """Remove the moving call: the whole statement where it is nothing else."""
-    node, stmt = moved.site.node, moved.site.stmt
-    if not ctx.here(moved.site) or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-        return None
-    receiver = node.func.value
-    if moved.cast and (moved.device is not None or ctx.info.code == "LL301"):
-        return None  # the cast must stay
-    if isinstance(stmt, cst.SimpleStatementLine) and len(stmt.body) == 1:
-        small = stmt.body[0]
-        same = isinstance(small, cst.Assign) and small.value is node and len(small.targets) == 1 and small.targets[0].target.deep_equals(receiver)
-        if (isinstance(small, cst.Expr) and small.value is node and isinstance(receiver, (cst.Name, cst.Attribute))) or same:
-            return ctx.fix(f"Remove .{moved.method}()", ctx.editor.delete_statement(stmt))
-    return ctx.fix(f"Remove .{moved.method}()", ctx.editor.remove_method_call(node))

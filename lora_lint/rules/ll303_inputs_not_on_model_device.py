@@ -13,7 +13,6 @@ from lora_lint.recipe.conditions import Condition, escape
 from lora_lint.recipe.events import Event, ModelLife, Site
 from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, options
 from lora_lint.rule import Context
-from lora_lint.rules.ll301_dispatched_model_moved import AUTO
 from lora_lint.versions import ALWAYS, Expr, F, error_text
 
 MATTERS = ("*", "**", "input_ids", "inputs", "inputs_embeds", "pixel_values", "input_features", "input_values", "decoder_input_ids", "position_ids")
@@ -60,9 +59,11 @@ def _on_gpu(value: Value) -> bool:
         return str(value.info.get("prefix", "")).startswith("cuda")
     if isinstance(value, Const):
         text = value.value
-        return text in AUTO or (isinstance(text, str) and text.startswith("cuda")) or (isinstance(text, int) and not isinstance(text, bool))
+        return text in q.AUTO_MAPS or (isinstance(text, str) and text.startswith("cuda")) or (isinstance(text, int) and not isinstance(text, bool))
     if isinstance(value, Sym):
-        return bool(value.subject.default) and value.subject.default[0] in AUTO  # a map that the command line may change is judged by its default
+        return (
+            bool(value.subject.default) and value.subject.default[0] in q.AUTO_MAPS
+        )  # a map that the command line may change is judged by its default
     if isinstance(value, Dict) and value.slots:
         return (
             len(value.slots) == 1

@@ -12,7 +12,6 @@ from lora_lint.recipe.conditions import Condition, escape
 from lora_lint.recipe.events import Event, ModelLife
 from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, options, walk
 from lora_lint.rule import Context
-from lora_lint.rules.ll301_dispatched_model_moved import AUTO
 from lora_lint.versions import error_text
 
 
@@ -40,7 +39,7 @@ def _report(ctx: Context, life: ModelLife, start: Event, use: Event, tensor: Ten
     if elsewhere and (not ctx.recipe.sets_device or tensor.device.text != "cuda"):
         message = f"The inputs go to {tensor.device.text!r}, but device_map puts the model on {elsewhere}"
         severity, failure = Severity.WARNING, error_text("mixed-devices").replace("cuda:0 and cpu", "cuda:1 and cuda:0")
-    elif isinstance(value, Const) and value.value in AUTO:
+    elif isinstance(value, Const) and value.value in q.AUTO_MAPS:
         message = f"The inputs go to {tensor.device.text!r} while device_map decides where the model is: right on one machine, not on every one"
         severity, failure = Severity.NOTE, None
     else:
