@@ -183,3 +183,8 @@ def test_a_fingerprint_has_no_line_number() -> None:
         return Finding("LL201", "kbit-training-not-prepared", Severity.ERROR, "it fails", "train.py", span, fix=fix, line_text="  model = f(model)")
 
     assert at(3).fingerprint == at(30).fingerprint
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
+def test_a_rule_imports_no_other_rule(path: Path) -> None:
+    assert "lora_lint.rules.ll" not in path.read_text(encoding="utf-8")

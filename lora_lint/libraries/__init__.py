@@ -1,6 +1,6 @@
 """Library summaries: one file a library, each declaring what that library's calls do to abstract values.
 
-This module is the interpreter's only door to them. A new library is a new file beside this one, named in ``LIBRARIES``.
+This module is the interpreter's door to them. A new library is a new file beside this one, named in ``LIBRARIES``.
 """
 
 from __future__ import annotations
