@@ -105,7 +105,8 @@ class Interpreter(Machine):
         """Execute the module, then everything in it that nothing called."""
         source = self.module.source
         limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+        if sys.version_info >= (3, 11):  # before, each call took its share of the C stack, which is small on Windows
+            sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
         try:
             self.block_of(source.module.body, self.module.scope)
             self.dead, self.pc = "", ALWAYS
