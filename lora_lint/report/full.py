@@ -45,7 +45,8 @@ def _finding(finding: Finding, source: Source | None, paint: Painter) -> str:
     lines += [INDENT + line for line in finding.message.splitlines()]
     if finding.failure:
         lines += [INDENT + "    " + paint("error", line) for line in finding.failure.splitlines()]
-    lines += [INDENT + line for text in (finding.versions, finding.condition) if text for line in text.splitlines()]
+    condition = f"when {finding.condition}" if finding.condition else ""
+    lines += [INDENT + line for text in (finding.versions, condition) if text for line in text.splitlines()]
     if source is not None:
         lines += _frame(finding, source, paint)
     help_text = finding.help or (finding.fix.title if finding.fix else "")

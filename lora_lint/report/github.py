@@ -25,7 +25,8 @@ def _command(finding: Finding) -> str:
     else:
         properties["endLine"] = str(end.line)
     head = f"{path}:{start.line}:{start.column}: {finding.code} {finding.name}: {finding.message}"
-    text = "\n".join(part for part in (head, finding.failure, finding.versions, finding.condition, finding.help) if part)
+    condition = f"when {finding.condition}" if finding.condition else ""
+    text = "\n".join(part for part in (head, finding.failure, finding.versions, condition, finding.help) if part)
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{_LEVELS[finding.severity]} {listed}::{_data(text)}\n"
 
