@@ -64,6 +64,8 @@ class Source:
     def read(cls, path: Path | str, display: str | None = None) -> Source:
         """Read a file; ``display`` is the name to show (default: the path as given). Raises ``SourceError`` (``ReadError`` for I/O)."""
         file = Path(path)
+        if file.suffix == ".ipynb":
+            raise ReadError("notebooks are not read yet")
         try:
             with file.open("rb") as stream:
                 raw = stream.read(MAX_BYTES + 1)

@@ -393,3 +393,11 @@ def test_end_to_end(program: Program, tmp_path: Path) -> None:
     done = program("a.py", "--output-format", "json")
     assert done.returncode == 2
     assert json.loads(done.stdout)[0]["location"] == {"row": 2, "column": 5}
+
+
+def test_a_notebook_is_refused_in_one_line_and_not_called_clean(lint: Invoke, folder: Path) -> None:
+    (folder / "train.ipynb").write_text('{"cells": []}', encoding="utf-8")
+    outcome = lint("train.ipynb")
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert "train.ipynb: notebooks are not read yet" in outcome.err.splitlines()[0]

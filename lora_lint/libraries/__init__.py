@@ -108,9 +108,6 @@ def escape(call: Call) -> None:
     for value in call.values():
         for model in m.models_in(value):
             m.event(model, "escaped", call.node, to=call.name)
-        for v in walk(value):
-            if isinstance(v, Obj) and v.kind in ("trainer", "loader", "optimizer", "training_args"):
-                v.info["escaped"] = True
 
 
 def unknown_call(call: Call) -> Value:
@@ -191,11 +188,6 @@ def super_method(owner: Obj, name: str, call: Call) -> Value:
 
 
 # -------------------------------------------------------------------- attributes, entries, elements
-def constant(name: str) -> Value | None:
-    """A library constant that decides something (``torch.cuda.is_available`` is a function; ``__version__`` is unknown)."""
-    return registry.CONSTANTS.get(name)
-
-
 def attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
     """An attribute of a library object, a model or a tensor."""
     kind = kind_of(owner)
@@ -239,11 +231,6 @@ def element(m: Interpreter, holder: Value, node: cst.CSTNode) -> Value:
     return torch.element(m, holder, node)
 
 
-def filtered(value: Value, tests: list[str]) -> Value:
-    """Note the filter of a comprehension over parameters."""
-    return torch.filtered(value, tests)
-
-
 def enter(m: Interpreter, value: Obj, item: cst.WithItem) -> Callable[[], None] | None:
     """Enter a context manager; returns what to do when it is left."""
     return torch.enter(m, value, item)
@@ -258,11 +245,6 @@ def decorator_mode(value: Value) -> str:
 def instantiate(m: Interpreter, cls: Cls, call: Call) -> Value | None:
     """Make an object of a project class that a library base decides about, or ``None``."""
     return transformers.instantiate(m, cls, call)
-
-
-def begin(m: Interpreter, inst: Inst, call: Call) -> None:
-    """Called for each new object of a project class before its ``__init__``."""
-    torch.begin(m, inst, call)
 
 
 def field_default(m: Interpreter, default: Value, call: Call) -> Value:

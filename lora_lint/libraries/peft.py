@@ -17,11 +17,9 @@ harmless("peft.get_peft_model_state_dict", "peft.initialize_lora_eva_weights", "
 @function("peft.*Config", "peft.LoraRuntimeConfig")
 def _config(call: Call) -> Value:
     leaf = call.name.rpartition(".")[2]
-    made = Obj(
+    return Obj(
         "adapter_config", dict(call.kwargs), call.site, leaf, {"open": call.open, "sites": {k: call.site_of(k) for k in call.kwargs}, "stored": False}
     )
-    call.m.recipe.configs.append(made)
-    return made
 
 
 @function("peft.*Config.from_pretrained")
@@ -47,7 +45,6 @@ def _config_from_dict(call: Call) -> Value:
 def _wrap(call: Call) -> Value:
     m = call.m
     config, model = call.get("peft_config", 1), call.get("model", 0)
-    autocast = call.get("autocast_adapter_dtype")
 
     def wrap(value: Value) -> Value:
         if isinstance(value, Model):
@@ -62,7 +59,6 @@ def _wrap(call: Call) -> Value:
             by="get_peft_model",
             config=config,
             library="peft",
-            autocast=autocast,
         )
         return Model(life, True)
 

@@ -198,8 +198,6 @@ def _filter(call: Call) -> Value:
     element = m.element(call.args[1], call.node)
     made = _apply(call, call.args[0], [element])
     if call.name.endswith("filter"):
-        if isinstance(element, Obj):
-            element.info["filtered"] = True
         made = element
     return Seq.of([], "list", made)
 

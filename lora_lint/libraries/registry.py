@@ -26,7 +26,6 @@ FUNCTIONS: dict[str, Handler] = {}
 PATTERNS: dict[str, list[tuple[re.Pattern[str], Handler]]] = {}
 METHODS: dict[tuple[str, str], Handler] = {}
 ATTRIBUTES: dict[tuple[str, str], AttributeHandler] = {}
-CONSTANTS: dict[str, Value] = {}
 HARMLESS: set[str] = set()
 _found: dict[str, Handler | None] = {}
 

@@ -574,11 +574,6 @@ def _layer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode)
     return m.derive((".", id(owner), name), name)
 
 
-def begin(m: Interpreter, inst: Inst, call: Call) -> None:
-    """A new object of a project class."""
-    del m, inst, call
-
-
 # -------------------------------------------------------------------- parameters
 @method("model", "parameters", "named_parameters", "buffers", "named_buffers")
 def _parameters(call: Call) -> Value:
@@ -666,18 +661,6 @@ def part_of(value: Value) -> Value:
     return value
 
 
-def filtered(value: Value, tests: list[str]) -> Value:
-    """Note the filter of a comprehension over parameters."""
-    if isinstance(value, Obj) and value.kind == "param" and tests:
-        return Obj("param", value.slots, value.site, value.name, {**value.info, "filtered": True, "tests": tests})
-    return value
-
-
-@method("params", "__call__")
-def _call_params(call: Call) -> Value:
-    return call.owner or NONE
-
-
 # -------------------------------------------------------------------- optimizers
 @function("torch.optim.*", "torch.optim.optimizer.*")
 def _optimizer(call: Call) -> Value:
@@ -704,16 +687,15 @@ def make_optimizer(call: Call) -> Value:
     m = call.m
     given = call.get("params", 0)
     lives: dict[int, tuple[Condition, ModelLife]] = {}
-    order, filtered_ = m.tick(), False
+    order = m.tick()
     for condition, chosen in options(given):
         for v in walk(chosen):
             if isinstance(v, Obj) and v.kind in ("params", "param"):
                 order = min(order, v.info["order"])
-                filtered_ = filtered_ or bool(v.info.get("filtered"))
                 for life in v.info["lives"]:
                     lives[life.number] = condition, life
     cls = call.name.rpartition(".")[2]
-    made = OptimizerLife(call.site, m.pc, order, tuple(life for _, life in lives.values()), filtered_, cls)
+    made = OptimizerLife(call.site, m.pc, order, tuple(life for _, life in lives.values()), cls)
     if lives:
         m.recipe.optimizers.append(made)
         for condition, life in lives.values():

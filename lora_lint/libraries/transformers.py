@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lora_lint.libraries import python, torch
 from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
 from lora_lint.recipe.conditions import ALWAYS, Condition, both
-from lora_lint.recipe.events import BadKeyword, ModelLife, TrainerLife
+from lora_lint.recipe.events import BadKeyword, ModelLife
 from lora_lint.recipe.values import (
     ABSENT,
     CPU,
@@ -675,7 +675,6 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
         for chosen, one in m.alternatives(model):
             true, _ = m.truth(config)
             m.event(one, "wrapped", call.node, when=both(chosen, both(condition, true)), by="trainer", config=config, library=name, trainer=made)
-    m.recipe.trainers.append(TrainerLife(made, call.site, m.pc, m.tick(), name))
     for one in m.models_in(model):
         m.event(one, "given_to_trainer", call.node, trainer=made)
     return made
@@ -716,6 +715,8 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
                 keywords=keywords,
                 part="",
                 arguments=args,
+                started_by=call.node,
+                calls=tuple(m.calls),
             )
             if site is not None:
                 object.__setattr__(made, "site", site)

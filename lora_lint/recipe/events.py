@@ -11,7 +11,7 @@ from lora_lint.recipe.conditions import ALWAYS, Condition
 if TYPE_CHECKING:
     import libcst as cst
 
-    from lora_lint.recipe.values import Dict, Obj, Tensor, Value
+    from lora_lint.recipe.values import Dict, Tensor, Value
     from lora_lint.source import Source
 
 
@@ -105,18 +105,6 @@ class OptimizerLife:
     when: Condition
     order: int
     lives: tuple[ModelLife, ...]
-    filtered: bool
-    cls: str
-
-
-@dataclass(frozen=True, eq=False)
-class TrainerLife:
-    """A trainer object with the model and arguments that it was given."""
-
-    obj: Obj
-    site: Site
-    when: Condition
-    order: int
     cls: str
 
 

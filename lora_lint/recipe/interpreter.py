@@ -289,7 +289,6 @@ class Interpreter(Machine):
     def do_Import(self, node: cst.Import) -> None:
         for alias in node.names:
             full = dotted(alias.name)
-            self.recipe.imports.setdefault(full, full)
             value: Value = self.imported(full, 0) or Ref(full)
             if alias.asname is not None:
                 self.bind(cast(cst.Name, alias.asname.name).value, value)
@@ -316,7 +315,6 @@ class Interpreter(Machine):
                 found = module.scope.slots.get(name) or self.imported(f"{base}.{name}" if base else name, level)
                 self.bind(local, found if found is not None else unknown(local))
             else:
-                self.recipe.imports.setdefault(f"{base}.{name}", local)
                 self.bind(local, Ref(f"{'.' * level}{base}.{name}"))
 
     def imported(self, name: str, level: int) -> Module | None:
@@ -489,8 +487,6 @@ class Interpreter(Machine):
         if node.orelse is not None and not self.dead:
             self.suite(node.orelse.body)
         ended = self.dead
-        if ended and not plain:
-            pass
         for handler in node.handlers if not plain else ():
             self.dead = ""
 
@@ -948,7 +944,7 @@ class Interpreter(Machine):
 
     def attribute(self, owner: Value, name: str, node: cst.CSTNode) -> Value:
         if isinstance(owner, Ref):
-            return libraries.constant(f"{owner.name}.{name}") or Ref(f"{owner.name}.{name}")
+            return Ref(f"{owner.name}.{name}")
         if isinstance(owner, Inst):
             return self.instance_attribute(owner, name, node)
         if isinstance(owner, Module):
@@ -1135,9 +1131,7 @@ class Interpreter(Machine):
             if for_in.inner_for_in is not None:
                 found.extend(self.comprehension(for_in.inner_for_in, body))
             else:
-                value = body()
-                filtered = libraries.filtered(value, [self.text(t.test) for t in for_in.ifs])
-                found.append(filtered)
+                found.append(body())
             self.pc = pc
         self.scope, self.pc = before, pc
         return found
@@ -1383,7 +1377,6 @@ class Interpreter(Machine):
         inst = Inst(cls, site=self.site(call.node))
         if self.module is cls.module or id(cls) not in self.instances:
             self.instances[id(cls)] = inst
-        libraries.begin(self, inst, call)
         init = cls.lookup("__init__")
         if isinstance(init, Func):
             self.invoke(init, call, inst)

@@ -19,14 +19,13 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, ModelLife, OptimizerLife, Site, TrainerLife
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
     Const,
     Cut,
     Dict,
-    Inst,
     Model,
     Module,
     Phi,
@@ -59,12 +58,9 @@ class Recipe:
     source: Source
     models: list[ModelLife] = field(default_factory=list)
     optimizers: list[OptimizerLife] = field(default_factory=list)
-    trainers: list[TrainerLife] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
-    configs: list[Any] = field(default_factory=list)
-    imports: dict[str, str] = field(default_factory=dict)
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False
@@ -291,6 +287,4 @@ class Machine:
         for v in walk(value):
             if isinstance(v, Model):
                 found.setdefault(v.life.number, v)
-            elif isinstance(v, Inst) and v.life is not None:
-                found.setdefault(v.life.number, Model(v.life))
         return list(found.values())

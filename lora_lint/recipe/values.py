@@ -265,12 +265,11 @@ class Cls(Value):
 
 @dataclass(eq=False)
 class Inst(Value):
-    """An object of a class of the project; ``life`` is its own trainable parameters where it is a module."""
+    """An object of a class of the project."""
 
     cls: Cls
     slots: Slots = field(default_factory=dict)
     site: Site | None = None
-    life: ModelLife | None = None
 
 
 @dataclass(frozen=True, eq=False)

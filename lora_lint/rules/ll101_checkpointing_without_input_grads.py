@@ -140,8 +140,7 @@ def _fix(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event) -> Fix
     node = on.event.reentrant_site.node if on.event.reentrant_site is not None else None
     if on.event.by == "method" and ctx.here(on.event.site) and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         receiver = ctx.code(node.func.value)
-        if any(word in life.cls for word in ("Seq2Seq", "ConditionalGeneration", "Bart", "Whisper")):
-            # input grads do not reach every block of an encoder-decoder model (measured: BART, Whisper); not being reentrant cures all
+        if q.is_encoder_decoder(life):
             if not accepted or keywords is not ABSENT:
                 return None
             return ctx.fix(

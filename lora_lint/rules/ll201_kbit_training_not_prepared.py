@@ -86,8 +86,8 @@ def _fix(ctx: Context, life: ModelLife, found: q.Unprepared, checkpointing: bool
         return None
     name, imports = ctx.editor.import_name("peft", "prepare_model_for_kbit_training", site.stmt)
     text = ctx.code(target)
-    # Its default turns checkpointing on, which encoder-decoder models do not always survive with input grads (measured: BART, Whisper).
-    rest = "" if checkpointing or "CausalLM" in life.cls else ", use_gradient_checkpointing=False"
+    # Its default turns checkpointing on, and the input grads that go with it do not reach the second stack of such a model.
+    rest = "" if checkpointing or not q.is_encoder_decoder(life) else ", use_gradient_checkpointing=False"
     if isinstance(target, (cst.Name, cst.Attribute)):
         return ctx.fix("Prepare the quantized base first", ctx.insert(site, f"{text} = {name}({text}{rest})", after=False), imports)
     return ctx.fix("Prepare the quantized base first", ctx.editor.replace(target, f"{name}({text}{rest})"), imports)
