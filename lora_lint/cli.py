@@ -194,7 +194,7 @@ class Run:
     def stdin(self) -> int:
         """Check standard input; with --fix the cured text goes to standard output and the findings to standard error."""
         from lora_lint.engine import Projects, check_and_fix, check_source, unreadable
-        from lora_lint.source import Source, SourceError
+        from lora_lint.source import SourceError, source_of
 
         raw = sys.stdin.buffer.read()
         name = self.stdin_filename or "-"
@@ -206,7 +206,7 @@ class Run:
                 sys.stdout.buffer.write(raw)
             return 0
         try:
-            source = Source.from_bytes(raw, name, file=file)
+            source = source_of(raw, name, file=file)
         except SourceError as error:
             result = unreadable(name, error)
         else:

@@ -15,7 +15,7 @@ import pathspec
 
 from lora_lint.config import Config, Configs
 
-SUFFIXES = (".py", ".pyw")
+SUFFIXES = (".py", ".pyw", ".ipynb")
 
 Complain = Callable[[str], None]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lora_lint import codes
@@ -39,9 +39,7 @@ class FileResult:
 
 def analyse(source: Source, target: Target, enabled: frozenset[str], project: Project | None) -> list[Finding]:
     """What the rules say, suppressions not yet applied. Raises ``SourceError``."""
-    from lora_lint import libraries
-
-    if not any(trigger in source.data for trigger in libraries.triggers()):
+    if not _concerns(source):
         return []
     _ = source.module
     from lora_lint import recipe, rules
@@ -49,12 +47,22 @@ def analyse(source: Source, target: Target, enabled: frozenset[str], project: Pr
     return rules.run(recipe.build(source, project), target, enabled)
 
 
+def _concerns(source: Source) -> bool:
+    """Whether a source names a library that we know of."""
+    from lora_lint import libraries
+
+    return any(trigger in source.data for trigger in libraries.triggers())
+
+
 def check_source(source: Source, settings: Settings, project: Project | None = None) -> FileResult:
     """Check one source. Never raises for what stands in it: an error is in the result, and a finding of its own where it has a place."""
     enabled = settings.for_file(Path(os.path.abspath(source.file)) if source.file else None)
     try:
         found = analyse(source, settings.target, enabled, project)
-        outcome = Suppressions(source).apply([finding for finding in found if finding.code in enabled], enabled)
+        found = [_editable(finding, source) for finding in found if finding.code in enabled]
+        if _concerns(source):
+            found += [syntax_finding(source.path, problem, source) for problem in source.problems]
+        outcome = Suppressions(source).apply(found, enabled)
     except SourceError as error:
         return _failed(source, error)
     except RecursionError:
@@ -66,6 +74,13 @@ def check_source(source: Source, settings: Settings, project: Project | None = N
         return FileResult(source.path, source, error=SourceError(text))
     shown = [finding for finding in outcome.kept if finding.severity >= settings.severity]
     return FileResult(source.path, source, shown, outcome.suppressed)
+
+
+def _editable(finding: Finding, source: Source) -> Finding:
+    """The finding, without its fix where that would edit what may not be edited."""
+    if finding.fix is None or all(source.editable(edit) for edit in finding.fix.edits):
+        return finding
+    return replace(finding, fix=None)
 
 
 def _failed(source: Source, error: SourceError) -> FileResult:

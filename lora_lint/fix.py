@@ -140,7 +140,7 @@ def _attempt(source: Source, before: list[Finding], offers: list[Finding], check
     cured = [f for f in offers if f.fix in fixes]
     names = ", ".join(f"{f.code} at {source.path}:{f.span.start.line}" for f in cured)
     try:
-        after = Source.from_bytes(source.encode(data.decode("utf-8")), source.path, file=source.file)
+        after = source.with_text(data.decode("utf-8"))
         if after.data != data:
             return f"{names}: fix taken back, the file's encoding does not hold the result"
         _ = after.module

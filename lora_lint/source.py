@@ -16,12 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lora_lint.findings import Position, Span
+from lora_lint.findings import Edit, Position, Span
 
 if TYPE_CHECKING:
     import libcst
 
-MAX_BYTES = 10 * 1024 * 1024
 # LibCST's native parser overflows the C stack at some thousand levels and is quadratic in the depth, so deep files never reach it.
 MAX_DEPTH = 500
 MAX_BRACKETS = 200
@@ -49,6 +48,8 @@ class Source:
     and without BOM. All byte offsets of the program are offsets into ``data``, the text in UTF-8.
     """
 
+    max_bytes = 10 * 1024 * 1024
+
     def __init__(self, text: str, path: str, *, encoding: str = "utf-8", bom: bytes = b"", file: Path | None = None) -> None:
         self.text = text
         self.path = path
@@ -64,20 +65,19 @@ class Source:
     def read(cls, path: Path | str, display: str | None = None) -> Source:
         """Read a file; ``display`` is the name to show (default: the path as given). Raises ``SourceError`` (``ReadError`` for I/O)."""
         file = Path(path)
-        if file.suffix == ".ipynb":
-            raise ReadError("notebooks are not read yet")
+        kind = _kind(file)
         try:
             with file.open("rb") as stream:
-                raw = stream.read(MAX_BYTES + 1)
+                raw = stream.read(kind.max_bytes + 1)
         except OSError as error:
             raise ReadError(f"cannot read: {error.strerror or error}") from None
-        return cls.from_bytes(raw, display if display is not None else str(path), file=file)
+        return kind.from_bytes(raw, display if display is not None else str(path), file=file)
 
     @classmethod
     def from_bytes(cls, raw: bytes, path: str, *, file: Path | None = None) -> Source:
         """Decode the bytes of a file by its BOM and coding line (PEP 263). Raises ``SourceError``."""
-        if len(raw) > MAX_BYTES:
-            raise SourceError(f"too large: more than {MAX_BYTES // (1024 * 1024)} MiB")
+        if len(raw) > cls.max_bytes:
+            raise SourceError(f"too large: more than {cls.max_bytes // (1024 * 1024)} MiB")
         if b"\0" in raw:
             raise SourceError("contains null bytes: not a Python text file", _position_in(raw, raw.index(b"\0")))
         bom = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
@@ -99,8 +99,8 @@ class Source:
         return cls(text, path, encoding=encoding, bom=bom, file=file)
 
     def with_text(self, text: str) -> Source:
-        """The same file with another text."""
-        return Source(text, self.path, encoding=self.encoding, bom=self.bom, file=self.file)
+        """The same file with another text. Raises ``SourceError`` where the file's encoding lacks a character of it."""
+        return self.from_bytes(self.encode(text), self.path, file=self.file)
 
     def encode(self, text: str) -> bytes:
         """``text`` as bytes of this file: its encoding and BOM. Raises ``SourceError`` where the encoding lacks a character."""
@@ -109,6 +109,34 @@ class Source:
         except UnicodeEncodeError as error:
             missing = text[error.start : error.start + 1]
             raise SourceError(f"the file's encoding {self.encoding} has no {missing!a}") from None
+
+    # What differs in a notebook, whose text is made of its cells.
+
+    @property
+    def original(self) -> str:
+        """The text as the user wrote it, line for line."""
+        return self.text
+
+    @property
+    def problems(self) -> list[SourceError]:
+        """What is wrong with parts of the file that the rest does not suffer from."""
+        return []
+
+    def place(self, position: Position) -> tuple[int | None, Position]:
+        """The cell that a position lies in (``None``: there are no cells), and the position in there."""
+        return None, position
+
+    def in_file(self, position: Position) -> Position:
+        """A position of the text in the file itself."""
+        return position
+
+    def shown(self, text: str) -> str:
+        """Lines of the text (after an edit, too) as the user knows them."""
+        return text
+
+    def editable(self, edit: Edit) -> bool:
+        """Whether an edit may be made where it stands."""
+        return True
 
     @cached_property
     def newline(self) -> str:
@@ -184,6 +212,19 @@ class Source:
         line = bisect.bisect_right(self.line_offsets, offset)
         before = self.data[self.line_offsets[line - 1] : offset].decode("utf-8", errors="ignore")
         return Position(line, len(before) + 1)
+
+
+def source_of(raw: bytes, path: str, *, file: Path | None = None) -> Source:
+    """What the bytes of a file are: a notebook if it is called one, else a Python file. Raises ``SourceError``."""
+    return _kind(file or Path(path)).from_bytes(raw, path, file=file)
+
+
+def _kind(file: Path) -> type[Source]:
+    if file.suffix == ".ipynb":
+        from lora_lint.notebook import Notebook
+
+        return Notebook
+    return Source
 
 
 def _position_in(raw: bytes, offset: int) -> Position:

@@ -395,9 +395,26 @@ def test_end_to_end(program: Program, tmp_path: Path) -> None:
     assert json.loads(done.stdout)[0]["location"] == {"row": 2, "column": 5}
 
 
-def test_a_notebook_is_refused_in_one_line_and_not_called_clean(lint: Invoke, folder: Path) -> None:
-    (folder / "train.ipynb").write_text('{"cells": []}', encoding="utf-8")
+def test_a_broken_notebook_is_one_line(lint: Invoke, folder: Path) -> None:
+    (folder / "train.ipynb").write_text('{"cells": 1}', encoding="utf-8")
     outcome = lint("train.ipynb")
     assert outcome.status == 2
-    assert outcome.out == ""
-    assert "train.ipynb: notebooks are not read yet" in outcome.err.splitlines()[0]
+    assert outcome.out.startswith("train.ipynb:1:1: error LL900 syntax-error\n  not a notebook: it has no cells\n")
+
+
+def test_a_notebook_is_cured_in_place(lint: Invoke, folder: Path) -> None:
+    lines = [
+        "from peft import LoraConfig, get_peft_model\n",
+        "from transformers import AutoModelForCausalLM\n",
+        'model = AutoModelForCausalLM.from_pretrained("facebook/opt-350m", device_map="auto")\n',
+        "model = model.cuda()\n",
+        "print(model)",
+    ]
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source} for source in (["!nvidia-smi"], lines)]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (folder / "train.ipynb").write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+    outcome = lint("train.ipynb", "--output-format", "concise")
+    assert outcome.out.startswith("train.ipynb:cell 2:4:9: warning LL301 ")
+    assert lint("train.ipynb", "--fix").status == 0
+    cells[1]["source"] = [line for line in lines if "cuda" not in line]
+    assert json.loads((folder / "train.ipynb").read_text(encoding="utf-8")) == notebook

@@ -30,7 +30,7 @@ def shown(*paths: str, force: bool | None = None) -> list[str]:
 
 def test_python_files_below_a_folder_in_order_of_name() -> None:
     make("b.py", "a/z.py", "a/b/c.py", "a/readme.md", "c.pyi", "x.ipynb", ".hidden.py")
-    assert shown(".") == [".hidden.py", "a/b/c.py", "a/z.py", "b.py"]
+    assert shown(".") == [".hidden.py", "a/b/c.py", "a/z.py", "b.py", "x.ipynb"]
     assert shown("a") == ["a/b/c.py", "a/z.py"]
 
 

@@ -135,7 +135,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Source.read(tmp_path / "missing.py")
     with pytest.raises(SourceError, match="cannot read"):
         Source.read(tmp_path)
-    monkeypatch.setattr(module, "MAX_BYTES", 10)
+    monkeypatch.setattr(Source, "max_bytes", 10)
     (tmp_path / "large.py").write_bytes(b"x" * 11)
     with pytest.raises(SourceError, match="too large"):
         Source.read(tmp_path / "large.py")
