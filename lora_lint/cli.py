@@ -71,6 +71,10 @@ def config_options(command: F) -> F:
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of the findings.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when something was fixed, even if nothing is left.")
+@click.option("--add-ignore", metavar="REASON", is_flag=False, flag_value="", help="Silence what is found by comments (`--add-ignore=REASON`).")
+@click.option("--baseline", type=click.Path(dir_okay=False), help="Hide the findings that this file counts.")
+@click.option("--write-baseline", is_flag=True, help="Count what is found in the baseline (default: lora-lint-baseline.json).")
+@click.option("--prune-baseline", is_flag=True, help="Take out of the baseline what is not found any more.")
 @config_options
 @click.option("--stdin-filename", type=click.Path(), help="The name of what comes on standard input (`-`).")
 @click.option("--no-cache", is_flag=True, help="Do not use the cache.")
@@ -105,6 +109,10 @@ class Run:
     statistics: bool
     exit_zero: bool
     exit_non_zero_on_fix: bool
+    add_ignore: str | None
+    baseline: str | None
+    write_baseline: bool
+    prune_baseline: bool
     isolated: bool
     config: str | None
     stdin_filename: str | None
@@ -156,10 +164,52 @@ class Run:
             result = self._one(file, projects)
             if self._fix and not self.diff and result.fixed and not self._write(file.path, result):
                 continue
+            if self.add_ignore is not None and not self.diff:
+                result = self._silence(file, result, self.add_ignore, projects)
             results.append(result)
         if not results and not self.failed:
             _stderr("warning: no Python files found under the given paths")
-        return self._finish(results)
+        return self._finish(self._settle(results))
+
+    def _settle(self, results: list[FileResult]) -> list[FileResult]:
+        """What is left to report when the baseline hides what it counts."""
+        from lora_lint.baseline import DEFAULT, Baseline, BaselineError
+
+        named = Path(self.baseline) if self.baseline else self._main.root / self._main.baseline if self._main.baseline else None
+        if named is None and not self.write_baseline and not self.prune_baseline:
+            return results
+        file = named or Path(DEFAULT)
+        try:
+            baseline = Baseline(file) if self.write_baseline and not file.exists() else Baseline.read(file)
+        except BaselineError as error:
+            self.complain(str(error))
+            return results
+        if self.write_baseline or self.prune_baseline:
+            baseline = baseline.of(results) if self.write_baseline else baseline.pruned(results)
+            try:
+                file.write_text(baseline.text(), encoding="utf-8", newline="\n")
+            except OSError as error:
+                self.complain(f"{file}: cannot write: {error.strerror or error}")
+                return results
+            _stderr(f"{file}: {len(baseline)} finding{'s' if len(baseline) != 1 else ''} counted.")
+        results, stale = baseline.apply(results)
+        for line in stale:
+            self.complain(f"{file}: stale: {line}; --prune-baseline takes it out")
+        return results
+
+    def _silence(self, file: File, result: FileResult, reason: str, projects: Any) -> FileResult:
+        """Write suppression comments for what was found in a file, and check it once more."""
+        from dataclasses import replace
+
+        from lora_lint.ignores import add_ignores
+
+        if result.source is None or result.error or not result.findings:
+            return result
+        text, silenced = add_ignores(result.source, result.findings, reason)
+        if not silenced or not self._write(file.path, replace(result, source=result.source.with_text(text))):
+            return result
+        _stderr(f"{result.path}: {len(silenced)} finding{'s' if len(silenced) != 1 else ''} silenced.")
+        return self._one(file, projects)
 
     def _one(self, file: File, projects: Any) -> FileResult:
         from lora_lint.engine import check_file

@@ -53,6 +53,7 @@ class Config:
     output_format: str | None = None
     fix: bool = False
     unsafe_fixes: bool = False
+    baseline: str | None = None
 
     @cached_property
     def _excluded(self) -> pathspec.GitIgnoreSpec:
@@ -243,6 +244,12 @@ def _target(value: object) -> tuple[str, ...]:
     return tuple(specs)
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"a string is expected, not {value!r}")
+    return value
+
+
 def _format(value: object) -> str:
     return _one_of(value, FORMATS)
 
@@ -261,6 +268,7 @@ _KEYS: Mapping[str, Callable[[object], object]] = {
     "output-format": _format,
     "fix": _boolean,
     "unsafe-fixes": _boolean,
+    "baseline": _text,
 }
 
 

@@ -30,10 +30,10 @@ _DECODER = json.JSONDecoder(strict=False)
 _PYTHON_MAGICS = frozenset({"capture", "debug", "prun", "time", "timeit", "python", "python3", "memit", "mprun", "lprun"})
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 # A line that may be IPython's: a magic, a shell command, help; or one that assigns what a magic or a command yields.
-_MAGIC = re.compile(r"(?P<indent>[ \t]*)(?:[%!?,;/].*|(?:\w[\w.*]*|%{1,2}\w+)\?{1,2}[ \t]*)", re.DOTALL)
-_ASSIGNED = re.compile(r"(?P<indent>[ \t]*)(?P<left>[A-Za-z_][\w.\[\]'\", \t]*?)[ \t]*=[ \t]*[%!].*", re.DOTALL)
+_MAGIC = re.compile(r"[ \t]*(?:[%!?,;/].*|(?:\w[\w.*]*|%{1,2}\w+)\?{1,2}[ \t]*)", re.DOTALL)
+_ASSIGNED = re.compile(r"[ \t]*(?P<left>[A-Za-z_][\w.\[\]'\", \t]*?)[ \t]*=[ \t]*[%!].*", re.DOTALL)
 # `%pip` and its like also work without the percent sign.
-_AUTOMAGIC = re.compile(r"(?P<indent>[ \t]*)(?:alias|cd|conda|config|env|load_ext|ls|mamba|matplotlib|pip|pip3|pwd|run|set_env|uv)[ \t]+\S.*", re.DOTALL)
+_AUTOMAGIC = re.compile(r"[ \t]*(?:alias|cd|conda|config|env|load_ext|ls|mamba|matplotlib|pip|pip3|pwd|run|set_env|uv)[ \t]+\S.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
