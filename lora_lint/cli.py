@@ -367,9 +367,9 @@ def rules(output_format: str) -> None:
 
 @cli.command()
 @click.argument("file", type=click.Path())
-@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="[default: text]")
+@click.option("--output-format", type=click.Choice(("text", "json", "mermaid", "html")), default="text", help="[default: text]")
 def recipe(file: str, output_format: str) -> None:
-    """Print what the tool understood: the life of every model in FILE (`-` reads standard input)."""
+    """Draw what the tool understood: the life of every model in FILE (`-` reads standard input)."""
     import json
 
     from lora_lint.project import Project, find_root
@@ -388,8 +388,9 @@ def recipe(file: str, output_format: str) -> None:
         raise Failure(f"{file}: nested too deeply to be analysed") from None
     if output_format == "json":
         _echo(json.dumps(recipes.to_json(understood), indent=2) + "\n")
-    else:
-        _echo(recipes.render_text(understood).rstrip("\n") + "\n")
+        return
+    draw = {"text": recipes.render_text, "mermaid": recipes.render_mermaid, "html": recipes.render_html}[output_format]
+    _echo(draw(understood).rstrip("\n") + "\n")
 
 
 def _configs(config: str | None, isolated: bool) -> Configs:

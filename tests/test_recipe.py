@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lora_lint.project import Project
-from lora_lint.recipe import build, render_text, to_json
+from lora_lint.recipe import build, render_html, render_mermaid, render_text, to_json
 from lora_lint.recipe.conditions import describe
 from lora_lint.recipe.machine import Recipe
 from lora_lint.source import Source
@@ -239,3 +239,36 @@ def test_recipe_in_words() -> None:
         "      7  gradient checkpointing on by trainer",
         "      7  trained by trainer",
     ]
+
+
+TWO_MODELS = """
+teacher = AutoModelForCausalLM.from_pretrained("a<b>")
+student = get_peft_model(AutoModelForCausalLM.from_pretrained("b"), LoraConfig())
+if flag:
+    student.gradient_checkpointing_enable()
+optimizer = torch.optim.AdamW(student.parameters())
+with torch.no_grad():
+    target = teacher(**x).logits
+(student(**x).logits - target).pow(2).mean().backward()
+"""
+
+
+def test_drawings_show_each_model_and_every_event_once() -> None:
+    made = build(Source.from_bytes((HEAD + TWO_MODELS).encode(), "<s>.py"))
+    for drawing, arrow in ((render_mermaid(made), "gradient ==> m"), (render_html(made), "<th>the step</th>")):
+        assert drawing.count("gradient checkpointing on") == 1
+        assert drawing.count("adapters attached by get_peft_model") == 1
+        assert drawing.count("if flag") == 1
+        assert drawing.count("no gradient gets here") == 1
+        assert "teacher" in drawing
+        assert arrow in drawing
+    page = render_html(made)
+    assert "&lt;s&gt;.py" in page
+    assert "a&lt;b&gt;" in page
+    assert "http" not in page, "the page needs nothing from elsewhere"
+
+
+def test_a_drawing_of_nothing() -> None:
+    made = build(Source.from_bytes(b"x = 1\n", "s.py"))
+    assert render_mermaid(made) == "flowchart TB\n"
+    assert "No model in sight." in render_html(made)

@@ -29,6 +29,20 @@ def render_text(recipe: Recipe) -> str:
     return text(recipe)
 
 
+def render_mermaid(recipe: Recipe) -> str:
+    """The recipe as a Mermaid flowchart."""
+    from lora_lint.recipe.draw import mermaid
+
+    return mermaid(recipe)
+
+
+def render_html(recipe: Recipe) -> str:
+    """The recipe as a page of its own."""
+    from lora_lint.recipe.draw import html
+
+    return html(recipe)
+
+
 def to_json(recipe: Recipe) -> dict[str, Any]:
     """The recipe as plain data."""
     from lora_lint.recipe.show import data
