@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from lora_lint import __version__
+from lora_lint.report import FORMATS
 
 if TYPE_CHECKING:
     from lora_lint.config import Config, Configs, Overrides, Settings
@@ -66,7 +67,7 @@ def config_options(command: F) -> F:
 @click.option("--target", multiple=True, metavar="VERSIONS", help="Library versions the script runs on, as in transformers==4.44.2 (repeatable).")
 @click.option("--severity", type=click.Choice(SEVERITIES), help="The lowest severity to show.  [default: warning]")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="The lowest severity that makes the exit status 1.  [default: warning]")
-@click.option("--output-format", type=click.Choice(("full", "concise", "json", "github")), help="[default: full]")
+@click.option("--output-format", type=click.Choice(tuple(FORMATS)), help="[default: full]")
 @click.option("--output-file", type=click.Path(dir_okay=False), help="Write the findings to a file instead of standard output.")
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of the findings.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
@@ -289,6 +290,7 @@ class Run:
         color = use_color(self.color, stream) if not self.output_file else self.color == "always"
         report = Report(results, color, self._unsafe)
         self._print(self._render(report), to_stderr)
+        self._append(report)
         if fixed:
             _stderr(f"Fixed {fixed} finding{'s' if fixed != 1 else ''}.")
         if self._format in ("full", "concise") and not self.statistics:
@@ -310,6 +312,17 @@ class Run:
 
         return render(report, self._format)
 
+    def _append(self, report: Any) -> None:
+        """Write what the format adds to other files; the findings are out already, so that a failure is no more than a warning."""
+        from lora_lint.report import additions
+
+        for file, text in additions(report, self._format) if not self.statistics else ():
+            try:
+                with Path(file).open("a", encoding="utf-8", newline="\n") as stream:
+                    stream.write(text)
+            except OSError as error:
+                _stderr(f"warning: {file}: cannot write: {error.strerror or error}")
+
     def _print(self, text: str, to_stderr: bool) -> None:
         if not self.output_file:
             _echo(text, err=to_stderr)
@@ -318,6 +331,16 @@ class Run:
             Path(self.output_file).write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
             self.complain(f"{self.output_file}: cannot write: {error.strerror or error}")
+
+
+@cli.command()
+def server() -> None:
+    """Serve an editor over standard input and output (language server protocol)."""
+    try:
+        from lora_lint import server as language_server
+    except ImportError as error:
+        raise Failure(f"the language server needs {error.name}: pip install 'lora-lint[lsp]'") from None
+    language_server.start()
 
 
 @cli.command()

@@ -15,11 +15,11 @@ from typing import Any
 
 import pathspec
 
-from lora_lint import _toml, codes
+from lora_lint import _toml, codes, report
 from lora_lint.findings import Severity
 from lora_lint.target import Target, TargetError
 
-FORMATS = ("full", "concise", "json", "github")
+FORMATS = tuple(report.FORMATS)
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".hg", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pyenv", ".pytest_cache",
     ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build", "build", "dist", "node_modules",

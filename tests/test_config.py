@@ -107,7 +107,7 @@ def test_forced_and_isolated(tmp_path: Path) -> None:
         ('select = "LL1"', "select: a list of strings is expected, not 'LL1'"),
         ("fix = 1", "fix: true or false is expected, not 1"),
         ('severity = "loud"', "severity: one of note, warning, error is expected, not 'loud'"),
-        ('output-format = "xml"', "output-format: one of full, concise, json, github is expected"),
+        ('output-format = "xml"', "output-format: one of full, concise, json, jsonl, github, gitlab, sarif, junit, rdjson, rdjsonl is expected"),
         ('target = ["transfomers==1"]', "unknown target library 'transfomers' (lora-lint.toml): did you mean 'transformers'?"),
         ("target = { peft = 1 }", "target: versions of peft are expected as a string, not 1"),
         ('per-file-ignores = ["a"]', "per-file-ignores: a table of globs is expected"),

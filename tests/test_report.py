@@ -180,6 +180,8 @@ def test_json() -> None:
         "filename": os.path.abspath("train.py"),
         "location": {"row": 5, "column": 5},
         "end_location": {"row": 5, "column": 32},
+        "cell": None,
+        "cell_location": None,
         "fix": {
             "applicability": "safe",
             "message": "enable input grads",
@@ -188,6 +190,7 @@ def test_json() -> None:
             ],
         },
         "url": None,
+        "fingerprint": item["fingerprint"],
         "failure": "RuntimeError: element 0 of tensors does not require grad",
         "versions": "on transformers 4.44.2 (requirements.txt:3).",
         "condition": "",
@@ -199,25 +202,16 @@ def test_json() -> None:
         "message": "the base is loaded",
         "location": {"row": 2, "column": 9},
         "end_location": {"row": 2, "column": 21},
+        "cell": None,
+        "cell_location": None,
     }
     assert render(report(), "json") == "[]\n"
 
 
-def test_github(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    odd = finding(str(tmp_path / "a,b:c.py"), failure=None, versions="100% of\nthem", help="", severity=Severity.NOTE)
-    assert render(report(odd), "github") == (
-        "::notice title=lora-lint (LL101),file=a%2Cb%3Ac.py,line=5,col=5,endLine=5,endColumn=31"
-        "::a,b:c.py:5:5: LL101 checkpointing-without-input-grads: The first backward pass stops.%0A100%25 of%0Athem\n"
-    )
-    over_lines = render(report(finding(span=span(4, 8, 2, end_line=6))), "github")
-    assert "line=4,endLine=6::" in over_lines
-
-
-def test_github_paths_have_forward_slashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os.path, "relpath", lambda path, start=None: r"src\train.py")
-    assert ",file=src/train.py," in render(report(finding()), "github")
+def test_jsonl_is_json_one_finding_a_line() -> None:
+    many = report(finding(), finding(code="LL201"))
+    assert [json.loads(line) for line in render(many, "jsonl").splitlines()] == json.loads(render(many, "json"))
+    assert render(report(), "jsonl") == ""
 
 
 def test_statistics() -> None:

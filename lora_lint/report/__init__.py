@@ -1,23 +1,38 @@
-"""Output formats, one module each; every one has ``render(report) -> str``."""
+"""Output formats, one module each; every one has ``render(report) -> str``.
+
+Nothing heavy is imported here: the command line and the settings take the names of the formats from this module.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from lora_lint.engine import FileResult
 from lora_lint.findings import Applicability, Finding
+
+if TYPE_CHECKING:
+    from lora_lint.engine import FileResult
+
+# What `--output-format` may say, and the module that writes it.
+FORMATS: Mapping[str, str] = {
+    name: f"{__name__}.{name}" for name in ("full", "concise", "json", "jsonl", "github", "gitlab", "sarif", "junit", "rdjson", "rdjsonl")
+}
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a run found: its files in order, whether to colour, and whether unsafe fixes were asked for."""
+    """What a run found: its files in order, whether to colour, and whether unsafe fixes were asked for.
+
+    ``suppressed``: whether a format that can mark findings as suppressed (sarif) lists those, too.
+    """
 
     files: Sequence[FileResult]
     color: bool = False
     unsafe: bool = False
+    suppressed: bool = False
 
     @property
     def findings(self) -> list[Finding]:
@@ -25,9 +40,19 @@ class Report:
 
 
 def render(report: Report, output_format: str) -> str:
-    """The report in a format of ``config.FORMATS``, with a final line ending unless empty."""
-    module = importlib.import_module(f"lora_lint.report.{output_format}")
+    """The report in a format of ``FORMATS``, with a final line ending unless empty."""
+    module = importlib.import_module(FORMATS[output_format])
     return cast(Callable[[Report], str], module.render)(report)
+
+
+def additions(report: Report, output_format: str, environment: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """What a format adds to files that the surroundings name: each file's path, and the text to append to it."""
+    file = (os.environ if environment is None else environment).get("GITHUB_STEP_SUMMARY")
+    if output_format != "github" or not file or not report.findings:
+        return []
+    from lora_lint.report import github
+
+    return [(file, github.summary(report))]
 
 
 def mark(finding: Finding) -> str:

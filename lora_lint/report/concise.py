@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from lora_lint.report import Report, mark
+from lora_lint.report.places import Sources
 from lora_lint.report.terminal import Painter
 
 
 def render(report: Report) -> str:
-    """``path:line:column: severity CODE name: message [safe fix]`` lines."""
+    """``path:line:column: severity CODE name: message [safe fix]`` lines; in a notebook the path is ``nb.ipynb:cell 3``."""
     paint = Painter(report.color)
+    sources = Sources(report)
     lines = []
     for finding in report.findings:
-        place = paint("bold", f"{finding.path}:{finding.span.start.line}:{finding.span.start.column}:")
+        place = paint("bold", f"{sources.place(finding).text}:")
         fix = mark(finding)
         text = " ".join(finding.message.split())
         severity = paint(finding.severity.value, finding.severity.value)

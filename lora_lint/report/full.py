@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from lora_lint.findings import Edit, Finding, Span
+from lora_lint.findings import Edit, Finding, Position, Span
 from lora_lint.report import Report, mark
+from lora_lint.report.places import Place, Sources, cell_of, place
 from lora_lint.report.terminal import TAB, Painter, safe, width
-from lora_lint.source import Source, SourceError
+from lora_lint.source import Source
 
 INDENT = "  "
 MAX_WIDTH = 160
@@ -18,7 +19,8 @@ KEPT_BEFORE = 40
 def render(report: Report) -> str:
     """Blocks, each followed by an empty line."""
     paint = Painter(report.color)
-    return "".join(_finding(finding, file.source, paint) + "\n" for file in report.files for finding in file.findings)
+    sources = Sources(report)
+    return "".join(_finding(finding, file.source, sources, paint) + "\n" for file in report.files for finding in file.findings)
 
 
 def summary(report: Report) -> str:
@@ -37,10 +39,10 @@ def summary(report: Report) -> str:
     return text
 
 
-def _finding(finding: Finding, source: Source | None, paint: Painter) -> str:
-    start = finding.span.start
+def _finding(finding: Finding, source: Source | None, sources: Sources, paint: Painter) -> str:
+    at = place(finding, source)
     fix = mark(finding)
-    head = f"{paint('bold', f'{finding.path}:{start.line}:{start.column}:')} {paint(finding.severity.value, finding.severity.value)} "
+    head = f"{paint('bold', f'{at.text}:')} {paint(finding.severity.value, finding.severity.value)} "
     lines = [head + f"{paint('bold', finding.code)} {finding.name}" + (f" [{fix}]" if fix else "")]
     lines += [INDENT + line for line in finding.message.splitlines()]
     if finding.failure:
@@ -48,49 +50,48 @@ def _finding(finding: Finding, source: Source | None, paint: Painter) -> str:
     condition = f"when {finding.condition}" if finding.condition else ""
     lines += [INDENT + line for text in (finding.versions, condition) if text for line in text.splitlines()]
     if source is not None:
-        lines += _frame(finding, source, paint)
+        lines += _frame(finding, sources, paint)
     help_text = finding.help or (finding.fix.title if finding.fix else "")
     if help_text:
         lines.append(f"{INDENT}{paint('frame', 'help:')} {help_text}")
     if source is not None and finding.fix and finding.fix.edits:
-        lines += _diff(finding.fix.edits, source, paint)
+        lines += _diff(finding.fix.edits, source, at.cell, paint)
     return "\n".join(lines) + "\n"
 
 
-def _frame(finding: Finding, source: Source, paint: Painter) -> list[str]:
-    """The lines of the dataflow, each step under its line; those of other files come first, under that file's name."""
-    labels = [(step.path, step.span, f"{number} {step.message}") for number, step in enumerate(finding.flow, 1)]
-    if not any(path == finding.path and span.start.line == finding.span.start.line for path, span, _ in labels):
-        labels.append((finding.path, finding.span, ""))
-    texts: dict[str, Source | None] = {finding.path: source}
-    gutter = len(str(max(span.start.line for _, span, _ in labels)))
+def _frame(finding: Finding, sources: Sources, paint: Painter) -> list[str]:
+    """The lines of the dataflow, each step under its line; those of other files and cells come first, under their name."""
+    labels = [(sources.place(step), step.span, f"{number} {step.message}") for number, step in enumerate(finding.flow, 1)]
+    own = sources.place(finding)
+
+    def primary(at: Place) -> bool:
+        return at.name == own.name and at.shown.start.line == own.shown.start.line
+
+    if not any(primary(at) for at, _, _ in labels):
+        labels.append((own, finding.span, ""))
+    gutter = len(str(max(at.shown.start.line for at, _, _ in labels)))
     lines: list[str] = []
-    paths = sorted({path for path, _, _ in labels}, key=lambda path: (path == finding.path, path))
-    for path in paths:
-        if path not in texts:
-            texts[path] = _other(path)
-        if len(paths) > 1:
-            lines.append(f"{INDENT}{' ' * (gutter + 2)}{paint('frame', '-->')} {path}")
-        shown = texts[path]
+    names = sorted({(at.path, at.cell or 0, at.name) for at, _, _ in labels}, key=lambda key: (key[2] == own.name, key[0] == own.path, key))
+    for _, _, name in names:
+        if len(names) > 1:
+            lines.append(_title(name, gutter, paint))
+        here = [label for label in labels if label[0].name == name]
         before = 0
-        for _, span, message in sorted((label for label in labels if label[0] == path), key=lambda label: (label[1].start.line, label[2] == "")):
-            primary = path == finding.path and span.start.line == finding.span.start.line
-            if span.start.line != before and shown is not None:
-                text, _, _ = _cut(shown.line(span.start.line), span)
-                lines.append(_row(span.start.line, "|", text, gutter, paint))
-            before = span.start.line
-            _, column, length = _cut(shown.line(span.start.line) if shown else "", span)
-            carets = ("^" if primary else "-") * max(length, 1)
-            label = paint(finding.severity.value if primary else "step", f"{carets} {message}".rstrip())
+        for at, span, message in sorted(here, key=lambda label: (label[0].shown.start.line, label[2] == "")):
+            source = sources.of(at.path)
+            text = source.line(span.start.line) if source else ""
+            if at.shown.start.line != before and source is not None:
+                lines.append(_row(at.shown.start.line, "|", _cut(text, at.shown)[0], gutter, paint))
+            before = at.shown.start.line
+            _, column, length = _cut(text, at.shown)
+            carets = ("^" if primary(at) else "-") * max(length, 1)
+            label = paint(finding.severity.value if primary(at) else "step", f"{carets} {message}".rstrip())
             lines.append(f"{INDENT}{' ' * (gutter + 2)} {paint('frame', '|')} {' ' * column}{label}")
     return lines
 
 
-def _other(path: str) -> Source | None:
-    try:
-        return Source.read(path)
-    except SourceError:
-        return None
+def _title(name: str, gutter: int, paint: Painter) -> str:
+    return f"{INDENT}{' ' * (gutter + 2)}{paint('frame', '-->')} {name}"
 
 
 def _row(number: int, sign: str, text: str, gutter: int, paint: Painter, style: str = "") -> str:
@@ -115,22 +116,29 @@ def _cut(line: str, span: Span) -> tuple[str, int, int]:
     return shown, column, end - column
 
 
-def _diff(edits: Sequence[Edit], source: Source, paint: Painter) -> list[str]:
-    """The lines that the edits change, each group after the line before it; only these lines are rendered, however long the file is."""
-    groups: list[list[Edit]] = []
+def _diff(edits: Sequence[Edit], source: Source, cell: int | None, paint: Painter) -> list[str]:
+    """The lines that the edits change, each group after the line before it; only these lines are rendered, however long the file is.
+
+    Groups outside ``cell`` come under the name of theirs.
+    """
+    groups: list[tuple[int | None, list[Edit]]] = []
     last = -1
     for edit in sorted(set(edits), key=lambda e: (e.start, e.end)):
         first_line, last_line = source.position(edit.start).line, source.position(edit.end).line
-        if groups and first_line <= last + 1:
-            groups[-1].append(edit)
+        if groups and groups[-1][0] == cell_of(edit, source) and first_line <= last + 1:
+            groups[-1][1].append(edit)
         else:
-            groups.append([edit])
+            groups.append((cell_of(edit, source), [edit]))
         last = max(last, last_line)
     gutter = len(str(last + sum(edit.text.count("\n") for edit in edits)))
     lines: list[str] = []
     shift = 0
-    for group in groups:
-        first = max(source.position(group[0].start).line - 1, 1)
+    for here, group in groups:
+        if here != cell:
+            lines.append(_title(f"{source.path}:cell {here}", gutter, paint))
+            cell, shift = here, 0
+        line = source.position(group[0].start).line
+        first = line - 1 if line > 1 and source.place(Position(line - 1, 1))[0] == here else line
         start = source.line_offsets[first - 1]
         end_line = source.position(max(edit.end for edit in group)).line
         end = source.line_offsets[end_line] if end_line < len(source.line_offsets) else len(source.data)
@@ -139,8 +147,8 @@ def _diff(edits: Sequence[Edit], source: Source, paint: Painter) -> list[str]:
             new += source.data[at : edit.start] + edit.text.encode("utf-8")
             at = max(edit.end, at)
         new += source.data[at:end]
-        was, now = old.decode("utf-8").splitlines(), new.decode("utf-8").splitlines()
-        lines += _group(was, now, first, shift, gutter, paint)
+        was, now = source.shown(old.decode("utf-8")).splitlines(), source.shown(new.decode("utf-8")).splitlines()
+        lines += _group(was, now, source.place(Position(first, 1))[1].line, shift, gutter, paint)
         shift += len(now) - len(was)
     return lines
 
