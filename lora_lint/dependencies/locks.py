@@ -28,7 +28,7 @@ def read_toml(text: str, file: Path, reading: Reading) -> Iterator[Entry]:
     if not heads and text.strip() and not _parses(text):
         reading.problem(file, 0, "not valid TOML")
     line, before = 1, 0
-    for start, end in zip(heads, [*heads[1:], len(text)], strict=True):
+    for start, end in zip(heads, [*heads, len(text)][1:], strict=True):
         line += text.count("\n", before, start)
         before = start
         named = _NAME.search(text, start, end)

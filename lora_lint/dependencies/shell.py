@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from lora_lint.dependencies.entries import Entry, Reading, parse
@@ -75,7 +76,7 @@ def installs(command: str, line: int, file: Path, reading: Reading) -> Iterator[
                 except ValueError:
                     continue  # a shell's word is not always a requirement: a variable, a redirection
                 if entry is not None:
-                    yield entry
+                    yield replace(entry, alternatives=True)  # commands may stand in branches, and the last one wins
 
 
 def _split(arguments: str) -> list[str]:
