@@ -43,11 +43,27 @@ class Fact:
 
     def range_text(self, negative: bool = False) -> str:
         """``transformers < 5.0.0``, or the complement; libraries joined by "with" or "or"."""
-        parts = [(library, sorted(held, key=lambda s: Version(s.version))) for library, held in self.ranges.items()]
-        if not negative:
-            return " with ".join(f"{library} " + ", ".join(f"{s.operator} {s.version}" for s in held) for library, held in parts)
-        opposite = {"<": ">=", ">=": "<", "<=": ">", ">": "<="}
-        return " or ".join(f"{library} " + " or ".join(f"{opposite[s.operator]} {s.version}" for s in held) for library, held in parts)
+        return (" or " if negative else " with ").join(f"{library} {_stretches(library, held, negative)}" for library, held in self.ranges.items())
+
+
+def _stretches(library: str, held: SpecifierSet, negative: bool) -> str:
+    """The stretches of known releases that are in a range (or not), as ``< 5.0.0``, ``>= 5.4.0``, ``5.0.0 to 5.3.0``."""
+    known = releases(library)
+    parts = []
+    for inside, run in itertools.groupby(known, key=lambda version: held.contains(version, prereleases=True)):
+        if inside is negative:
+            continue
+        stretch = list(run)
+        after = known.index(stretch[-1]) + 1
+        if stretch[0] == known[0] and after == len(known):
+            return "of any version"
+        if stretch[0] == known[0]:
+            parts.append(f"< {known[after]}")
+        elif after == len(known):
+            parts.append(f">= {stretch[0]}")
+        else:
+            parts.append(f"{stretch[0]} to {stretch[-1]}" if len(stretch) > 1 else str(stretch[0]))
+    return " or ".join(parts) or "of no version"
 
 
 @lru_cache(maxsize=1)

@@ -27,7 +27,7 @@ RUNS_CODE = (
     "multiprocessing",
     "socket",
     "ssl",
-    "urllib",
+    "urllib.request",
     "http",
     "ftplib",
     "pickle",
