@@ -56,6 +56,20 @@ def config_options(command: F) -> F:
     return click.option("--config", type=click.Path(dir_okay=False), help="Use this config file for all files.")(command)
 
 
+def target_options(command: F) -> F:
+    """The options that say on which library versions the script runs."""
+    python = click.option(
+        "--python", type=click.Path(), metavar="PATH", help="The interpreter or environment that `--target installed` means; implies it."
+    )(command)
+    return click.option(
+        "--target",
+        multiple=True,
+        metavar="VERSIONS",
+        help="Library versions the script runs on, as in transformers==4.44.2 (repeatable); `installed`: those of an environment; `any`: all, "
+        "without a look at dependency files.  [default: as dependency files say]",
+    )(python)
+
+
 @cli.command()
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--fix/--no-fix", default=None, help="Apply safe fixes.")
@@ -64,7 +78,7 @@ def config_options(command: F) -> F:
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (LL1), ALL; comma-separated.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules.")
 @click.option("--extend-select", multiple=True, metavar="RULES", help="These rules, too.")
-@click.option("--target", multiple=True, metavar="VERSIONS", help="Library versions the script runs on, as in transformers==4.44.2 (repeatable).")
+@target_options
 @click.option("--severity", type=click.Choice(SEVERITIES), help="The lowest severity to show.  [default: warning]")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="The lowest severity that makes the exit status 1.  [default: warning]")
 @click.option("--output-format", type=click.Choice(tuple(FORMATS)), help="[default: full]")
@@ -103,6 +117,7 @@ class Run:
     ignore: tuple[str, ...]
     extend_select: tuple[str, ...]
     target: tuple[str, ...]
+    python: str | None
     severity: str | None
     fail_on: str | None
     output_format: str | None
@@ -147,7 +162,7 @@ class Run:
         failing = Severity(self.fail_on) if self.fail_on else self._main.fail_on
         if failing and failing < (shown or Severity.WARNING):
             shown = failing  # what makes the run fail must be seen
-        return Overrides(self.select, self.ignore, self.extend_select, self.target, shown)
+        return Overrides(self.select, self.ignore, self.extend_select, self.target, Path(self.python) if self.python else None, shown)
 
     def complain(self, message: str) -> None:
         """Report what could not be done; the run goes on and ends with status 2."""
@@ -261,12 +276,13 @@ class Run:
         except SourceError as error:
             result = unreadable(name, error)
         else:
-            project = Projects().of(file) if file else None
+            projects = Projects()
+            project = projects.of(file) if file else None
             settings = self._settings_of(config)
             if self._fix or self.diff:
-                result = check_and_fix(source, settings, project, unsafe=self._unsafe)
+                result = check_and_fix(source, settings, project, projects.detector, unsafe=self._unsafe)
             else:
-                result = check_source(source, settings, project)
+                result = check_source(source, settings, project, projects.detector)
         self._note(result)
         if self._fix and not self.diff:
             sys.stdout.buffer.write(result.source.encode(result.source.text) if result.source and result.fixed else raw)
@@ -386,6 +402,38 @@ def rules(output_format: str) -> None:
         fix = entry.get("fix", "none")
         cells = (entry["code"], entry["name"].ljust(width), str(entry.get("severity", "")).ljust(7), str(fix).ljust(12), entry.get("summary", ""))
         _echo("  ".join(cells).rstrip() + "\n")
+
+
+@cli.command()
+@click.argument("file", type=click.Path())
+@target_options
+@config_options
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="[default: text]")
+def target(file: str, target: tuple[str, ...], python: str | None, config: str | None, isolated: bool, output_format: str) -> None:
+    """Print the library versions that FILE is checked against, and where they were found (`-` reads standard input)."""
+    import json
+
+    from lora_lint.config import Overrides, settings
+    from lora_lint.dependencies import Derivation, Detector, show
+    from lora_lint.engine import target_of
+    from lora_lint.source import Source, SourceError
+
+    try:
+        source = Source.from_bytes(sys.stdin.buffer.read(), "-") if file == "-" else Source.read(file)
+    except SourceError as error:
+        raise Failure(f"{file}: {error.message}") from None
+    place = source.file.absolute() if source.file else None
+    folder = place.parent if place else Path.cwd()
+    in_force = settings(_configs(config, isolated).of(folder), Overrides(target=target, python=Path(python) if python else None))
+    detector = Detector()
+    found = detector.derive(place, source.original, source.line_name) if in_force.detect else Derivation({}, (), ())
+    meant = target_of(source, in_force, detector)
+    if output_format == "json":
+        _echo(json.dumps(show.to_json(meant, found), indent=2) + "\n")
+        return
+    _echo(show.render_text(meant, found))
+    for problem in found.problems:
+        _stderr(f"warning: {problem}")
 
 
 @cli.command()

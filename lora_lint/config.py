@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ import pathspec
 
 from lora_lint import _toml, codes, report
 from lora_lint.findings import Severity
-from lora_lint.target import Target, TargetError
+from lora_lint.target import Known, Target, TargetError
 
+ANY, INSTALLED = "any", "installed"  # the targets that are no requirements
 FORMATS = tuple(report.FORMATS)
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".hg", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pyenv", ".pytest_cache",
@@ -80,23 +81,28 @@ class Config:
 
 @dataclass(frozen=True)
 class Overrides:
-    """What the command line says; ``None`` or empty means that it does not."""
+    """What the command line says; ``None`` or empty means that it does not. ``python`` is the environment that ``installed`` means."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
+    python: Path | None = None
     severity: Severity | None = None
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is in force for a file: the codes to look for, the target, the lowest severity to show, and the config it came from."""
+    """What is in force for a file: the codes to look for, the target, the lowest severity to show, and the config it came from.
+
+    ``detect`` says whether libraries that the target leaves open are looked up in the dependency files around the file.
+    """
 
     codes: frozenset[str]
     target: Target = field(default_factory=Target.unknown)
     severity: Severity = Severity.WARNING
     config: Config | None = None
+    detect: bool = True
 
     def for_file(self, path: Path | None) -> frozenset[str]:
         """The codes to look for in one file."""
@@ -112,10 +118,27 @@ def settings(config: Config, overrides: Overrides | None = None) -> Settings:
         chosen = codes.select(over.select or config.select) | codes.select([*config.extend_select, *over.extend_select])
         # A code selected on the command line is meant, even if the file ignores it.
         ignored = codes.select([*config.ignore, *over.ignore]) - (codes.select(over.select) - codes.select(over.ignore))
-        target = Target.parse([*((spec, "--target") for spec in over.target), *((spec, config.origin) for spec in config.target)])
+        asked = _asked(over.target, "--target", over.python)
+        target = asked.over(_asked(config.target, config.origin, None).restricted)
     except (ValueError, TargetError) as error:
         raise ConfigError(str(error)) from None
-    return Settings(chosen - ignored, target, over.severity or config.severity or Severity.WARNING, config)
+    detect = ANY not in (*over.target, *config.target)
+    return Settings(chosen - ignored, target, over.severity or config.severity or Severity.WARNING, config, detect)
+
+
+def _asked(specs: tuple[str, ...], origin: str, python: Path | None) -> Target:
+    """The target that one place asks for; requirements win over the installed environment."""
+    target = Target.parse([(spec, origin) for spec in specs if spec not in (ANY, INSTALLED)])
+    if python is None and INSTALLED not in specs:
+        return target
+    return target.over(_installed(python))
+
+
+@lru_cache(maxsize=8)
+def _installed(python: Path | None) -> Known:
+    from lora_lint.dependencies.installed import environment
+
+    return environment(python, Path.cwd()).known
 
 
 class Configs:
@@ -233,7 +256,9 @@ def _per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _target(value: object) -> tuple[str, ...]:
-    """``["transformers==4.44.2"]`` or ``{transformers = "==4.44.2"}`` (a bare version is a pin)."""
+    """``["transformers==4.44.2"]``, ``{transformers = "==4.44.2"}`` (a bare version is a pin), ``"installed"`` or ``"any"``."""
+    if value in (ANY, INSTALLED):
+        return (str(value),)
     if not isinstance(value, dict):
         return _strings(value)
     specs = []

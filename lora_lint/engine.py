@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lora_lint import codes
 from lora_lint.config import Settings
@@ -17,6 +19,9 @@ from lora_lint.project import Project, find_root
 from lora_lint.source import ReadError, Source, SourceError
 from lora_lint.suppressions import Suppressions
 from lora_lint.target import Target
+
+if TYPE_CHECKING:
+    from lora_lint.dependencies import Detector
 
 
 @dataclass(frozen=True)
@@ -37,14 +42,14 @@ class FileResult:
     messages: list[str] = field(default_factory=list)
 
 
-def analyse(source: Source, target: Target, enabled: frozenset[str], project: Project | None) -> list[Finding]:
-    """What the rules say, suppressions not yet applied. Raises ``SourceError``."""
+def analyse(source: Source, target: Callable[[], Target], enabled: frozenset[str], project: Project | None) -> list[Finding]:
+    """What the rules say, suppressions not yet applied. The target is asked for only if the file concerns us. Raises ``SourceError``."""
     if not _concerns(source):
         return []
     _ = source.module
     from lora_lint import recipe, rules
 
-    return rules.run(recipe.build(source, project), target, enabled)
+    return rules.run(recipe.build(source, project), target(), enabled)
 
 
 def _concerns(source: Source) -> bool:
@@ -54,11 +59,25 @@ def _concerns(source: Source) -> bool:
     return any(trigger in source.data for trigger in libraries.triggers())
 
 
-def check_source(source: Source, settings: Settings, project: Project | None = None) -> FileResult:
-    """Check one source. Never raises for what stands in it: an error is in the result, and a finding of its own where it has a place."""
-    enabled = settings.for_file(Path(os.path.abspath(source.file)) if source.file else None)
+def target_of(source: Source, settings: Settings, detector: Detector | None) -> Target:
+    """The versions that a source may meet: what the settings say, then what stands in it and in the dependency files around it."""
+    if detector is None or not settings.detect:
+        return settings.target
+    return settings.target.over(detector.derive(_place(source), source.original, source.line_name).known)
+
+
+def _place(source: Source) -> Path | None:
+    return Path(os.path.abspath(source.file)) if source.file else None
+
+
+def check_source(source: Source, settings: Settings, project: Project | None = None, detector: Detector | None = None) -> FileResult:
+    """Check one source. Never raises for what stands in it: an error is in the result, and a finding of its own where it has a place.
+
+    Without a ``detector`` nothing but the source itself is read, and the target is what the settings say.
+    """
+    enabled = settings.for_file(_place(source))
     try:
-        found = analyse(source, settings.target, enabled, project)
+        found = analyse(source, lambda: target_of(source, settings, detector), enabled, project)
         found = [_editable(finding, source) for finding in found if finding.code in enabled]
         if _concerns(source):
             found += [syntax_finding(source.path, problem, source) for problem in source.problems]
@@ -87,16 +106,18 @@ def _failed(source: Source, error: SourceError) -> FileResult:
     return FileResult(source.path, source, [syntax_finding(source.path, error, source)], error=error)
 
 
-def check_and_fix(source: Source, settings: Settings, project: Project | None, *, unsafe: bool) -> FileResult:
+def check_and_fix(
+    source: Source, settings: Settings, project: Project | None = None, detector: Detector | None = None, *, unsafe: bool = False
+) -> FileResult:
     """Check one source and cure what can be cured, in memory; the result's ``source`` is the text after that."""
-    first = check_source(source, settings, project)
+    first = check_source(source, settings, project, detector)
     if first.error or not any(finding.fix for finding in first.findings):
         return first
     from lora_lint.fix import fix_text
 
     def check(current: Source) -> list[Finding]:
         current.file = source.file  # imports and per-file settings go by the place
-        result = first if current.data == source.data else check_source(current, settings, project)
+        result = first if current.data == source.data else check_source(current, settings, project, detector)
         if result.error:
             raise result.error
         return result.findings
@@ -112,7 +133,9 @@ def check_file(path: Path, display: str, settings: Settings, projects: Projects,
     except SourceError as error:
         return unreadable(display, error)
     project = projects.of(path)
-    return check_and_fix(source, settings, project, unsafe=unsafe) if fix else check_source(source, settings, project)
+    if fix:
+        return check_and_fix(source, settings, project, projects.detector, unsafe=unsafe)
+    return check_source(source, settings, project, projects.detector)
 
 
 def unreadable(display: str, error: SourceError) -> FileResult:
@@ -131,12 +154,19 @@ def syntax_finding(path: str, error: SourceError, source: Source | None) -> Find
 
 
 class Projects:
-    """The projects of a run, one for each root, so that modules are read once."""
+    """The projects of a run, one for each root, and the detector of their versions, so that modules and dependency files are read once."""
 
     def __init__(self, root_of: Callable[[Path], Path] = find_root) -> None:
         self._root_of = root_of
         self._folders: dict[Path, Project] = {}
         self._roots: dict[Path, Project] = {}
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Where the versions of the libraries are learned from."""
+        from lora_lint.dependencies import Detector
+
+        return Detector()
 
     def of(self, file: Path) -> Project:
         """The project that a file belongs to."""

@@ -198,6 +198,11 @@ class Notebook(Source):
         found = self.cell_at(position.line)
         return (None, position) if found is None else (found[0].number, Position(found[1], position.column))
 
+    def line_name(self, line: int) -> str:
+        """What people call a line of the module: ``cell 3:2``."""
+        found = self.cell_at(line)
+        return f"cell {found[0].number}:{found[1]}" if found else str(line)
+
     def in_file(self, position: Position) -> Position:
         """A position of the module in the .ipynb file itself, as an editor shows that: inside the JSON string that spells it."""
         found = self.cell_at(position.line)

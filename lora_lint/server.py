@@ -207,7 +207,7 @@ class Server(LanguageServer):
             start, end = source.position(edit.start), source.position(edit.end)
             text = edit.text
             anchor = start
-            if isinstance(source, Notebook) and source.cell_at(start.line) is None:  # whole lines before the marker of the next cell: the end of the cell above
+            if isinstance(source, Notebook) and source.cell_at(start.line) is None:  # before the next cell's marker: the end of the cell above
                 anchor = source.position(edit.start - 1)
                 start, text = anchor, "\n" + text.removesuffix("\n")
                 end = start

@@ -126,6 +126,10 @@ class Source:
         """The cell that a position lies in (``None``: there are no cells), and the position in there."""
         return None, position
 
+    def line_name(self, line: int) -> str:
+        """What people call a line of the text."""
+        return str(line)
+
     def in_file(self, position: Position) -> Position:
         """A position of the text in the file itself."""
         return position

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -46,10 +46,14 @@ def split(text: str) -> list[str]:
     return [part for part in re.split(r"\s*,\s*(?![<>=!~])|\s+", tight) if part]
 
 
+Known = Mapping[str, tuple[tuple[Version, ...], str]]
+"""For some libraries: the releases that a script may meet, ascending, and where that stands."""
+
+
 class Target:
     """For each library the releases that the script is meant to run on."""
 
-    def __init__(self, known: dict[str, tuple[tuple[Version, ...], str]]) -> None:
+    def __init__(self, known: Known) -> None:
         self._known = known
 
     @classmethod
@@ -73,7 +77,16 @@ class Target:
                     specifiers[library] = (specifier, origin)
                 elif before[1] == origin:
                     specifiers[library] = (before[0] & specifier, origin)
-        return cls({name: (_select(name, spec, origin), origin) for name, (spec, origin) in specifiers.items() if str(spec)})
+        return cls({name: (select(name, spec, origin), origin) for name, (spec, origin) in specifiers.items() if str(spec)})
+
+    def over(self, farther: Known) -> Target:
+        """This target, with what another source knows of the libraries that it does not name."""
+        return Target({**farther, **self._known})
+
+    @property
+    def restricted(self) -> Known:
+        """The libraries that it restricts."""
+        return self._known
 
     def versions(self, library: str) -> tuple[Version, ...]:
         """The releases of a library that the script may meet, ascending, never empty."""
@@ -117,8 +130,11 @@ def _requirement(text: str, origin: str) -> tuple[str, SpecifierSet]:
     return name, requirement.specifier
 
 
-def _select(library: str, specifier: SpecifierSet, origin: str) -> tuple[Version, ...]:
-    """The known releases in a range; a version that the range names itself counts as a release where no known one fits."""
+def select(library: str, specifier: SpecifierSet, origin: str) -> tuple[Version, ...]:
+    """The known releases in a range, ascending; a version that the range names itself counts as a release where no known one fits.
+
+    Raises ``TargetError`` where there is none.
+    """
     chosen = {version for version in releases(library) if version in specifier}
     named: set[Version] = set()
     for one in specifier:

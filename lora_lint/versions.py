@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,32 +18,52 @@ from lora_lint.target import LIBRARIES, Target, releases
 _FACTS = Path(__file__).parent / "facts"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fact:
     """A measured sentence about a library, with the releases on which it is true.
 
-    ``message`` is the exact error text where it is about a crash. ``measured`` says by what run or comparison the range is known.
+    ``ranges`` is by library: that of the file that it stands in, first, and others where only a pair of versions makes it true. ``message`` is the
+    exact error text where it is about a crash. ``measured`` says by what run or comparison the ranges are known.
     """
 
     name: str
-    library: str
-    holds: SpecifierSet
+    ranges: Mapping[str, SpecifierSet]
     says: str
     message: str
     measured: str
     source: str
 
-    def on(self, version: Version) -> bool:
-        """Whether the fact is true on a release."""
-        return self.holds.contains(version, prereleases=True)
+    def part(self, library: str, version: Version) -> bool:
+        """Whether a release of one of its libraries is in that library's range."""
+        return self.ranges[library].contains(version, prereleases=True)
+
+    def on(self, versions: Mapping[str, Version]) -> bool:
+        """Whether the fact is true on a release of each of its libraries. Raises ``KeyError`` where one is missing."""
+        return all(self.part(library, versions[library]) for library in self.ranges)
 
     def range_text(self, negative: bool = False) -> str:
-        """``transformers < 5.0.0``, or the complement."""
-        parts = sorted(self.holds, key=lambda s: Version(s.version))
-        if not negative:
-            return f"{self.library} " + ", ".join(f"{s.operator} {s.version}" for s in parts)
-        opposite = {"<": ">=", ">=": "<", "<=": ">", ">": "<="}
-        return f"{self.library} " + " or ".join(f"{opposite[s.operator]} {s.version}" for s in parts)
+        """``transformers < 5.0.0``, or the complement; libraries joined by "with" or "or"."""
+        return (" or " if negative else " with ").join(f"{library} {_stretches(library, held, negative)}" for library, held in self.ranges.items())
+
+
+def _stretches(library: str, held: SpecifierSet, negative: bool) -> str:
+    """The stretches of known releases that are in a range (or not), as ``< 5.0.0``, ``>= 5.4.0``, ``5.0.0 to 5.3.0``."""
+    known = releases(library)
+    parts = []
+    for inside, run in itertools.groupby(known, key=lambda version: held.contains(version, prereleases=True)):
+        if inside is negative:
+            continue
+        stretch = list(run)
+        after = known.index(stretch[-1]) + 1
+        if stretch[0] == known[0] and after == len(known):
+            return "of any version"
+        if stretch[0] == known[0]:
+            parts.append(f"< {known[after]}")
+        elif after == len(known):
+            parts.append(f">= {stretch[0]}")
+        else:
+            parts.append(f"{stretch[0]} to {stretch[-1]}" if len(stretch) > 1 else str(stretch[0]))
+    return " or ".join(parts) or "of no version"
 
 
 @lru_cache(maxsize=1)
@@ -55,7 +75,9 @@ def facts() -> Mapping[str, Fact]:
         if not path.is_file():
             continue
         for name, row in _toml.loads(path.read_text(encoding="utf-8")).items():
-            found[name] = Fact(name, library, SpecifierSet(row["holds"]), row["says"], row.get("message", ""), row["measured"], row.get("source", ""))
+            ranges = {library: row["holds"], **row.get("with", {})}
+            held = {one: SpecifierSet(text) for one, text in ranges.items()}
+            found[name] = Fact(name, held, row["says"], row.get("message", ""), row["measured"], row.get("source", ""))
     return found
 
 
@@ -185,38 +207,44 @@ class Verdict:
 
 def judge(expr: Expr, target: Target) -> Verdict:
     """Compare the versions that an expression means with those of the target."""
-    by_library: dict[str, list[Fact]] = {}
+    held: dict[str, list[Fact]] = {}
     for fact in expr.facts():
-        held = by_library.setdefault(fact.library, [])
-        if fact not in held:
-            held.append(fact)
-    if not by_library:
+        for library in fact.ranges:
+            mine = held.setdefault(library, [])
+            if fact not in mine:
+                mine.append(fact)
+    if _truths(expr, held, {library: releases(library) for library in held}) == {True}:
         return Verdict(Level.ALL, "on every supported version")
-    classes = [sorted({tuple((f.name, f.on(v)) for f in mine) for v in target.versions(library)}) for library, mine in by_library.items()]
-    seen = {expr.on(dict(itertools.chain(*combination))) for combination in itertools.product(*classes)}
+    seen = _truths(expr, held, {library: target.versions(library) for library in held})
     level = Level.ALL if seen == {True} else Level.NONE if seen == {False} else Level.SOME
-    known = [f"{name} {_versions(target, name)} ({target.origin(name)})" for name in by_library if target.known(name)]
-    everywhere = {expr.on(dict(itertools.chain(*c))) for c in itertools.product(*_all_classes(by_library))}
-    if everywhere == {True}:
-        return Verdict(level, "on every supported version")
+    text = f"on {expr.text()}"
+    known = [library for library in held if target.known(library)]
     if level is Level.ALL and known:
-        text = f"on {', '.join(known)}; it would not on {expr.text(negative=True)}"
-    elif level is Level.ALL:
-        text = f"on {expr.text()}"
-    else:
-        unpinned = [f"{name} ({releases(name)[0]} to {releases(name)[-1]})" for name in by_library if not target.known(name)]
-        text = f"on {expr.text()}"
-        if known:
-            text += f", which {', '.join(known)} allows"
-        elif unpinned:
-            text += f"; the versions are not pinned, so any supported release may be met: {', '.join(unpinned)}"
+        on = ", ".join(f"{library} {_span(target.versions(library))} ({target.origin(library)})" for library in known)
+        text = f"on {on}; it would not on {expr.text(negative=True)}"
+    elif level is Level.SOME and known:
+        by = [f"{target.origin(library)} ({library} {_span(target.versions(library))})" for library in known]
+        text += f", which {' and '.join(by)} {'allows' if len(by) == 1 else 'allow'}"
+    elif level is Level.SOME:
+        free = ", ".join(f"{library} ({_span(releases(library))})" for library in held)
+        text += f"; the versions are not pinned, so any supported release may be met: {free}"
     return Verdict(level, text)
 
 
-def _all_classes(by_library: Mapping[str, list[Fact]]) -> list[list[tuple[tuple[str, bool], ...]]]:
-    return [sorted({tuple((f.name, f.on(v)) for f in mine) for v in releases(library)}) for library, mine in by_library.items()]
+def _truths(expr: Expr, held: Mapping[str, list[Fact]], versions: Mapping[str, Sequence[Version]]) -> set[bool]:
+    """The truth values that an expression takes over all combinations of releases.
+
+    Releases on which the same facts are true count once, so that the combinations stay few.
+    """
+    classes = [{tuple((fact, fact.part(library, version)) for fact in facts) for version in versions[library]} for library, facts in held.items()]
+    seen = set()
+    for combination in itertools.product(*classes):
+        truth: dict[str, bool] = {}
+        for fact, part in itertools.chain(*combination):
+            truth[fact.name] = part and truth.get(fact.name, True)
+        seen.add(expr.on(truth))
+    return seen
 
 
-def _versions(target: Target, library: str) -> str:
-    versions = target.versions(library)
+def _span(versions: Sequence[Version]) -> str:
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"

@@ -27,7 +27,7 @@ RUNS_CODE = (
     "multiprocessing",
     "socket",
     "ssl",
-    "urllib",
+    "urllib.request",
     "http",
     "ftplib",
     "pickle",
@@ -164,7 +164,8 @@ def test_facts_are_well_formed() -> None:
     for library in LIBRARIES:
         path = PACKAGE / "facts" / f"{library}.toml"
         for name, row in (_toml.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}).items():
-            assert set(row) <= {"holds", "says", "message", "measured", "source"}, name
+            assert set(row) <= {"holds", "with", "says", "message", "measured", "source"}, name
+            assert set(row.get("with", {})) <= set(LIBRARIES) - {library}, name
             assert row["says"], name
             assert row["measured"], name
     known = [path.stem for path in (PACKAGE / "facts").glob("*.toml") if path.stem != "releases"]
@@ -173,7 +174,18 @@ def test_facts_are_well_formed() -> None:
     assert len(rows) == len(set(rows)) == len(facts()), "a name is one library's"
     for fact in facts().values():
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", fact.name)
-        assert any(fact.on(version) for version in releases(fact.library)), f"{fact.name} is true on no supported release"
+        for library in fact.ranges:
+            assert any(fact.part(library, version) for version in releases(library)), f"{fact.name} is true on no supported release"
+
+
+@pytest.mark.parametrize("path", [*RULES, *sorted((PACKAGE / "libraries").glob("*.py"))], ids=lambda path: path.stem)
+def test_no_bound_is_written_beside_the_facts(path: Path) -> None:
+    """A version number in a rule or a summary would be a fact that nobody measures."""
+    module = tree(path)
+    documented = [node for node in ast.walk(module) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))]
+    documentation = {ast.get_docstring(node, clean=False) for node in documented}
+    texts = [node.value for node in ast.walk(module) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert not [text for text in texts if text not in documentation and re.search(r"(?<![\d.])\d+\.\d+(\.\d+)?(?![\d.])", text)]
 
 
 def test_a_fingerprint_has_no_line_number() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lora_lint import codes
 from lora_lint.config import Settings
+from lora_lint.dependencies import Detector
 from lora_lint.engine import check_and_fix, check_source
 from lora_lint.findings import Edit, Position
 from lora_lint.notebook import Notebook
@@ -117,18 +118,18 @@ def test_what_is_no_notebook_is_one_line(raw: bytes, message: str) -> None:
 
 
 def fixed(raw: bytes) -> bytes:
-    result = check_and_fix(source_of(raw, "nb.ipynb"), Settings(frozenset(codes.names())), None, unsafe=False)
+    result = check_and_fix(source_of(raw, "nb.ipynb"), Settings(frozenset(codes.names())))
     assert [finding.code for finding in result.fixed] == ["LL201"]
     assert result.source is not None
     return result.source.encode(result.source.text)
 
 
 STYLES = {
-    "indent 1": dict(indent=1),
-    "indent 2, unicode as it is": dict(indent=2, ensure_ascii=False),
-    "tabs": dict(indent="\t"),
-    "one line": dict(separators=(",", ":")),
-    "sorted keys": dict(indent=1, sort_keys=True),
+    "indent 1": {"indent": 1},
+    "indent 2, unicode as it is": {"indent": 2, "ensure_ascii": False},
+    "tabs": {"indent": "\t"},
+    "one line": {"separators": (",", ":")},
+    "sorted keys": {"indent": 1, "sort_keys": True},
 }
 
 
@@ -140,7 +141,8 @@ def test_a_fix_changes_the_lines_that_it_must_and_no_other_byte(style: str, list
         return text.splitlines(keepends=True) if listed else text
 
     def write(wrap: str, imports: str) -> bytes:
-        cells = [cell(lines("!pip install peft\n# 微调 😀\n%load_ext x")), cell(lines(imports)), cell(lines("# <script>\n" + wrap)), cell(lines(TRAIN))]
+        texts = ("!pip install peft\n# 微调 😀\n%load_ext x", imports, "# <script>\n" + wrap, TRAIN)
+        cells = [cell(lines(text)) for text in texts]
         text = json.dumps(document(*cells), **STYLES[style])  # type: ignore[arg-type]
         if frame[1] == b"\r\n":
             text = text.replace("\n", "\r\n")
@@ -152,7 +154,8 @@ def test_a_fix_changes_the_lines_that_it_must_and_no_other_byte(style: str, list
 
 def test_odd_spellings_elsewhere_stay() -> None:
     raw = json.dumps(document(LOAD, WRAP, TRAIN)).encode()
-    odd = raw.replace(b'"nbformat": 4', b'"nbformat" :4.0e0,"x":"<\\/script>\\u00e9"').replace(b'"metadata": {}, "outputs"', b'"metadata":{ },"outputs"')
+    odd = raw.replace(b'"nbformat": 4', b'"nbformat" :4.0e0,"x":"<\\/script>\\u00e9"')
+    odd = odd.replace(b'"metadata": {}, "outputs"', b'"metadata":{ },"outputs"')
     after = fixed(odd)
     assert b'"nbformat" :4.0e0,"x":"<\\/script>\\u00e9"' in after
     assert after.count(b'"metadata":{ },"outputs"') == odd.count(b'"metadata":{ },"outputs"') > 0
@@ -186,7 +189,9 @@ def test_places_in_the_file() -> None:
             assert lines[found.line - 1][found.column - 1 :].startswith(char)
 
 
-LINE = st.sampled_from(["x = 1", "", "!ls", "%time f()", "y = !ls", "if x:", "    pass", "(", "'''", "a\\", "%%bash", "é😀", "f?", "#", "\t", "x = 1\r"])
+LINE = st.sampled_from(
+    ["x = 1", "", "!ls", "%time f()", "y = !ls", "if x:", "    pass", "(", "'''", "a\\", "%%bash", "é😀", "f?", "#", "\t", "x = 1\r"]
+)
 
 
 @given(st.lists(st.lists(LINE, max_size=6), max_size=5), st.booleans(), st.sampled_from([None, 1]))
@@ -205,3 +210,12 @@ def test_a_notebook_in_a_folder_is_found(tmp_path: Path) -> None:
     file.write_bytes(json.dumps(document(LOAD, WRAP, TRAIN), indent=1).encode())
     source = Source.read(file)
     assert [finding.code for finding in check_source(source, Settings(frozenset(codes.names()))).findings] == ["LL201"]
+
+
+def test_pip_lines_of_a_notebook_are_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "train.ipynb"
+    file.write_bytes(json.dumps(document("import os", "%%capture\n!pip install -q \\\n  transformers==4.44.2", LOAD, WRAP, TRAIN), indent=1).encode())
+    result = check_source(Source.read(file), Settings(frozenset(codes.names())), detector=Detector())
+    assert [(finding.code, finding.severity.value) for finding in result.findings] == [("LL201", "error")]
+    assert "on transformers 4.44.2 (train.ipynb:cell 2:3); " in result.findings[0].versions

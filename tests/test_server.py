@@ -56,9 +56,8 @@ def applied(text: str, edit: lsp.WorkspaceEdit | None, uri: str) -> str:
     lines = [line.encode("utf-16-le") for line in text.splitlines(keepends=True)]
     starts = [sum(len(line) for line in lines[:i]) for i in range(len(lines) + 1)]
     raw = b"".join(lines)
-    changes = [
-        one for change in edit.document_changes if isinstance(change, lsp.TextDocumentEdit) and change.text_document.uri == uri for one in change.edits
-    ]
+    of_document = [change for change in edit.document_changes if isinstance(change, lsp.TextDocumentEdit) and change.text_document.uri == uri]
+    changes = [one for change in of_document for one in change.edits]
     for one in sorted(changes, key=lambda one: (one.range.start.line, one.range.start.character), reverse=True):
         assert isinstance(one, lsp.TextEdit)
         start, end = (starts[place.line] + 2 * place.character for place in (one.range.start, one.range.end))
