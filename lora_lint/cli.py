@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -138,12 +139,15 @@ class Run:
     failed: bool = False
 
     def __post_init__(self) -> None:
+        from lora_lint.report.terminal import Progress
+
         self._configs = _configs(self.config, self.isolated)
         main = self._configs.of(Path.cwd())
         self._fix = main.fix if self.fix is None else self.fix
         self._unsafe = main.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes
         self._format = self.output_format or main.output_format or "full"
         self._main = main
+        self._progress = Progress(sys.stderr)
         self._settings: dict[int, tuple[Config, Settings]] = {}
         self._settings_of(main)
 
@@ -164,10 +168,15 @@ class Run:
             shown = failing  # what makes the run fail must be seen
         return Overrides(self.select, self.ignore, self.extend_select, self.target, Path(self.python) if self.python else None, shown)
 
+    def _say(self, line: str) -> None:
+        """Print a line on standard error, over what shows the progress."""
+        self._progress.clear()
+        _stderr(line)
+
     def complain(self, message: str) -> None:
         """Report what could not be done; the run goes on and ends with status 2."""
         self.failed = True
-        _stderr(f"error: {message}")
+        self._say(f"error: {message}")
 
     def files(self, paths: Sequence[str]) -> int:
         """Check files and folders; returns the exit status."""
@@ -177,6 +186,7 @@ class Run:
         projects = Projects()
         results = []
         for file in discover(paths, self._configs, self.complain, force_exclude=self.force_exclude):
+            self._progress.step(file.display)
             result = self._one(file, projects)
             if self._fix and not self.diff and result.fixed and not self._write(file.path, result):
                 continue
@@ -184,7 +194,8 @@ class Run:
                 result = self._silence(file, result, self.add_ignore, projects)
             results.append(result)
         if not results and not self.failed:
-            _stderr("warning: no Python files found under the given paths")
+            self._say("warning: no Python files found under the given paths")
+        self._progress.clear()
         return self._finish(self._settle(results))
 
     def _settle(self, results: list[FileResult]) -> list[FileResult]:
@@ -207,7 +218,7 @@ class Run:
             except OSError as error:
                 self.complain(f"{file}: cannot write: {error.strerror or error}")
                 return results
-            _stderr(f"{file}: {len(baseline)} finding{'s' if len(baseline) != 1 else ''} counted.")
+            self._say(f"{file}: {len(baseline)} finding{'s' if len(baseline) != 1 else ''} counted.")
         results, stale = baseline.apply(results)
         for line in stale:
             self.complain(f"{file}: stale: {line}; --prune-baseline takes it out")
@@ -224,7 +235,7 @@ class Run:
         text, silenced = add_ignores(result.source, result.findings, reason)
         if not silenced or not self._write(file.path, replace(result, source=result.source.with_text(text))):
             return result
-        _stderr(f"{result.path}: {len(silenced)} finding{'s' if len(silenced) != 1 else ''} silenced.")
+        self._say(f"{result.path}: {len(silenced)} finding{'s' if len(silenced) != 1 else ''} silenced.")
         return self._one(file, projects)
 
     def _one(self, file: File, projects: Any) -> FileResult:
@@ -238,11 +249,11 @@ class Run:
     def _note(self, result: FileResult) -> None:
         """Say on standard error what no finding says."""
         for message in result.messages:
-            _stderr(f"warning: {message}")
+            self._say(f"warning: {message}")
         if result.error:
             self.failed = True
             if not result.findings:
-                _stderr(f"error: {result.path}: {result.error.message}")
+                self._say(f"error: {result.path}: {result.error.message}")
 
     def _write(self, path: Path, result: FileResult) -> bool:
         from lora_lint.fix import write_atomically
@@ -293,26 +304,28 @@ class Run:
         """Print the report; returns the exit status."""
         from lora_lint.findings import Severity
         from lora_lint.report import Report
-        from lora_lint.report.terminal import use_color
+        from lora_lint.report.terminal import use_color, use_links
 
         fixed = sum(len(result.fixed) for result in results)
         if self.diff:
             text = "".join(_diff(result.before, result.source) for result in results if result.before and result.source and result.fixed)
             self._print(text, to_stderr)
             if fixed:
-                _stderr(f"Would fix {fixed} finding{'s' if fixed != 1 else ''}.")
+                self._say(f"Would fix {fixed} finding{'s' if fixed != 1 else ''}.")
             return FAILED if self.failed else FINDINGS if fixed and not self.exit_zero else 0
         stream = sys.stderr if to_stderr else sys.stdout
         color = use_color(self.color, stream) if not self.output_file else self.color == "always"
-        report = Report(results, color, self._unsafe)
+        on_terminal = stream.isatty() and not self.output_file
+        columns = shutil.get_terminal_size().columns if on_terminal else None
+        report = Report(results, color, self._unsafe, links=on_terminal and use_links(color, stream), columns=columns)
         self._print(self._render(report), to_stderr)
         self._append(report)
         if fixed:
-            _stderr(f"Fixed {fixed} finding{'s' if fixed != 1 else ''}.")
+            self._say(f"Fixed {fixed} finding{'s' if fixed != 1 else ''}.")
         if self._format in ("full", "concise") and not self.statistics:
             from lora_lint.report.full import summary
 
-            _stderr(summary(report))
+            self._say(summary(report))
         if self.failed:
             return FAILED
         limit = Severity(self.fail_on) if self.fail_on else self._main.fail_on or Severity.WARNING
@@ -337,7 +350,7 @@ class Run:
                 with Path(file).open("a", encoding="utf-8", newline="\n") as stream:
                     stream.write(text)
             except OSError as error:
-                _stderr(f"warning: {file}: cannot write: {error.strerror or error}")
+                self._say(f"warning: {file}: cannot write: {error.strerror or error}")
 
     def _print(self, text: str, to_stderr: bool) -> None:
         if not self.output_file:

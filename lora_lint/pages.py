@@ -58,6 +58,13 @@ def folder() -> Path | None:
     return next((place for place in (package / "_pages", package.parent / "rules") if place.is_dir()), None)
 
 
+def address(code: str) -> str | None:
+    """Where the page of a rule lies, as a URI; ``None`` for a code without a file of its own."""
+    base, name = folder(), codes.names().get(code)
+    file = base / f"{code}-{name}" / "rule.md" if base else None
+    return file.as_uri() if file is not None and file.is_file() else None
+
+
 def page(code: str) -> Page:
     """The page of a code. Raises ``PageError``."""
     name = codes.names()[code]

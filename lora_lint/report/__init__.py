@@ -26,13 +26,16 @@ FORMATS: Mapping[str, str] = {
 class Report:
     """What a run found: its files in order, whether to colour, and whether unsafe fixes were asked for.
 
-    ``suppressed``: whether a format that can mark findings as suppressed (sarif) lists those, too.
+    ``suppressed``: whether a format that can mark findings as suppressed (sarif) lists those, too. ``links``: whether codes link to their pages.
+    ``columns``: the width of the terminal that the report is for, in cells (``None``: it is for no terminal).
     """
 
     files: Sequence[FileResult]
     color: bool = False
     unsafe: bool = False
     suppressed: bool = False
+    links: bool = False
+    columns: int | None = None
 
     @property
     def findings(self) -> list[Finding]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from collections.abc import Sequence
 
+from lora_lint import pages
 from lora_lint.findings import Edit, Finding, Position, Span
 from lora_lint.report import Report, mark
 from lora_lint.report.places import Place, Sources, cell_of, place
@@ -18,9 +20,10 @@ KEPT_BEFORE = 40
 
 def render(report: Report) -> str:
     """Blocks, each followed by an empty line."""
-    paint = Painter(report.color)
+    paint = Painter(report.color, report.links)
     sources = Sources(report)
-    return "".join(_finding(finding, file.source, sources, paint) + "\n" for file in report.files for finding in file.findings)
+    columns = report.columns
+    return "".join(_finding(finding, file.source, sources, paint, columns) + "\n" for file in report.files for finding in file.findings)
 
 
 def summary(report: Report) -> str:
@@ -39,16 +42,17 @@ def summary(report: Report) -> str:
     return text
 
 
-def _finding(finding: Finding, source: Source | None, sources: Sources, paint: Painter) -> str:
+def _finding(finding: Finding, source: Source | None, sources: Sources, paint: Painter, columns: int | None) -> str:
     at = place(finding, source)
     fix = mark(finding)
     head = f"{paint('bold', f'{at.text}:')} {paint(finding.severity.value, finding.severity.value)} "
-    lines = [head + f"{paint('bold', finding.code)} {finding.name}" + (f" [{fix}]" if fix else "")]
-    lines += [INDENT + line for line in finding.message.splitlines()]
+    code = paint.link(paint("bold", finding.code), pages.address(finding.code) if paint.links else None)
+    lines = [head + f"{code} {finding.name}" + (f" [{fix}]" if fix else "")]
+    lines += _wrapped(finding.message, columns)
     if finding.failure:
         lines += [INDENT + "    " + paint("error", line) for line in finding.failure.splitlines()]
     condition = f"when {finding.condition}" if finding.condition else ""
-    lines += [INDENT + line for text in (finding.versions, condition) if text for line in text.splitlines()]
+    lines += [line for text in (finding.versions, condition) if text for line in _wrapped(text, columns)]
     if source is not None:
         lines += _frame(finding, sources, paint)
     help_text = finding.help or (finding.fix.title if finding.fix else "")
@@ -57,6 +61,14 @@ def _finding(finding: Finding, source: Source | None, sources: Sources, paint: P
     if source is not None and finding.fix and finding.fix.edits:
         lines += _diff(finding.fix.edits, source, at.cell, paint)
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str, columns: int | None) -> list[str]:
+    """Lines of running text, broken where a terminal ends."""
+    lines = [INDENT + line for line in text.splitlines()]
+    if columns is None:
+        return lines
+    return [part for line in lines for part in textwrap.wrap(line, max(columns, 40), subsequent_indent=INDENT, break_on_hyphens=False)]
 
 
 def _frame(finding: Finding, sources: Sources, paint: Painter) -> list[str]:

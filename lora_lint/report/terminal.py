@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 import unicodedata
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, TextIO
 
 TAB = 4
 
@@ -62,11 +64,55 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-class Painter:
-    """Colours text, or leaves it alone."""
+def use_links(color: bool, stream: Stream, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether to write hyperlinks: on a coloured terminal that is watched by a person."""
+    env = os.environ if environment is None else environment
+    return color and stream.isatty() and not env.get("CI") and env.get("TERM") != "dumb"
 
-    def __init__(self, color: bool) -> None:
+
+class Progress:
+    """A line on standard error that says where a long run is: only on a terminal, only after a second, gone at the end."""
+
+    AFTER = 1.0  # seconds
+    EVERY = 0.1
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._next = clock() + self.AFTER if stream.isatty() else float("inf")
+        self._shown = 0
+        self._count = 0
+
+    def step(self, name: str) -> None:
+        """One more file is begun."""
+        self._count += 1
+        if self._clock() >= self._next:
+            self._next = self._clock() + self.EVERY
+            line = f"checking file {self._count}: {safe(name)}"[: shutil.get_terminal_size().columns - 1]
+            self._write("\r" + line.ljust(self._shown))
+            self._shown = len(line)
+
+    def clear(self) -> None:
+        """Take the line away, for what is to be printed."""
+        if self._shown:
+            self._write("\r" + " " * self._shown + "\r")
+            self._shown = 0
+
+    def _write(self, text: str) -> None:
+        self._stream.write(fit(text, self._stream.encoding))
+        self._stream.flush()
+
+
+class Painter:
+    """Colours text and links it, or leaves it alone."""
+
+    def __init__(self, color: bool, links: bool = False) -> None:
         self._color = color
+        self.links = links
+
+    def link(self, text: str, address: str | None) -> str:
+        """Text that leads to an address when it is clicked (OSC 8)."""
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\" if self.links and address else text
 
     def __call__(self, style: str, text: str) -> str:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self._color and text else text
