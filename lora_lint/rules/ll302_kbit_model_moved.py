@@ -55,7 +55,7 @@ def _refused(moved: Event, bits: int) -> tuple[Expr, str] | None:
         return None
     if bits == 8:
         if moved.method == "cuda":
-            return ALWAYS, error_text("kbit-8bit-cuda-refused")
+            return F("kbit-8bit-cuda-refused"), error_text("kbit-8bit-cuda-refused")
         fact = F("kbit-8bit-to-refused")
         return fact | F("kbit-8bit-immovable"), fact.fact.message
     fact = F("kbit-4bit-move-refused")

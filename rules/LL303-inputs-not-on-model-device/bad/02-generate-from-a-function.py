@@ -1,5 +1,5 @@
-"""generate() moves its inputs only from transformers 5.20 on; before that it stops on a model that fits one GPU."""
-# target: transformers==4.57.6 peft==0.18.1 accelerate==1.12.0
+"""generate() moves its inputs only from transformers 5.13 on; before that it stops on a model that fits one GPU."""
+# target: transformers==5.12.1 peft==0.20.0 accelerate==1.14.0
 import argparse
 
 import torch

@@ -1,5 +1,5 @@
-"""Fine: from transformers 5.20 on generate() moves the inputs to the model's device itself."""
-# target: transformers==5.23.0 peft==0.21.2 accelerate==1.15.0
+"""Fine: from transformers 5.13 on generate() moves the inputs to the model's device itself."""
+# target: transformers==5.13.0 peft==0.20.0 accelerate==1.14.0
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -1,4 +1,4 @@
-"""Fine: from peft 0.7 on set_adapter() makes the adapter that it activates trainable."""
+"""Fine: from peft 0.6.0 on set_adapter() makes the adapter that it activates trainable."""
 # target: transformers==4.44.2 peft==0.12.0 accelerate==0.33.0
 import torch
 from peft import PeftModel

@@ -1,0 +1,16 @@
+"""SFTTrainer with checkpointing, a plain model and peft_config: does training find no graph? Nothing is emulated.
+
+Can only be asked where checkpointing itself needs the inputs' gradients.
+"""
+
+from _common import NO_GRAPH, Answer, CannotAskError, checkpointing_needs_input_grads, fails_with, lora, report, sft_trainer, tiny_llama
+
+
+def ask() -> Answer:
+    if not checkpointing_needs_input_grads():
+        raise CannotAskError("checkpointing needs no input gradients here")
+    trainer = sft_trainer(tiny_llama(), {"gradient_checkpointing": True}, peft_config=lora())
+    return fails_with(NO_GRAPH, trainer.train)
+
+
+report(ask)
