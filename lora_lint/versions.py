@@ -195,6 +195,7 @@ class _Either(Expr):
 
 
 ALWAYS = Always()
+EVERYWHERE = "on every supported version"
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ def judge(expr: Expr, target: Target) -> Verdict:
             if fact not in mine:
                 mine.append(fact)
     if _truths(expr, held, {library: releases(library) for library in held}) == {True}:
-        return Verdict(Level.ALL, "on every supported version")
+        return Verdict(Level.ALL, EVERYWHERE)
     seen = _truths(expr, held, {library: target.versions(library) for library in held})
     level = Level.ALL if seen == {True} else Level.NONE if seen == {False} else Level.SOME
     text = f"on {expr.text()}"

@@ -224,7 +224,7 @@ class TestChecking:
         assert outcome.status == 2
         assert outcome.out.splitlines() == [
             "broken.py:1:5: error LL900 syntax-error: syntax error: '(' was never closed",
-            "good.py:1:5: error LL201 kbit-training-not-prepared: bad crashes [safe fix]",
+            "good.py:1:5: error LL201 kbit-training-not-prepared: bad crashes (on all versions) [safe fix]",
         ]
         assert codes(lint("broken.py", "--output-format", "json", "--select", "LL1", "--exit-zero")) == ["LL900"]
 

@@ -13,6 +13,7 @@ from lora_lint.report import Report, render, statistics
 from lora_lint.report.full import summary
 from lora_lint.report.terminal import fit, use_color
 from lora_lint.source import Source
+from lora_lint.versions import EVERYWHERE
 
 TEXT = """\
 import torch
@@ -165,8 +166,9 @@ def test_characters_that_a_console_lacks_become_ascii(encoding: str | None, expe
 
 
 def test_concise() -> None:
-    expected = "train.py:5:5: error LL101 checkpointing-without-input-grads: The first backward pass stops. [safe fix]\n"
-    assert render(report(finding()), "concise") == expected
+    place = "train.py:5:5: error LL101 checkpointing-without-input-grads: The first backward pass stops."
+    assert render(report(finding(versions="on transformers < 5.0.0")), "concise") == f"{place} (on transformers < 5.0.0) [safe fix]\n"
+    assert render(report(finding(versions=EVERYWHERE)), "concise") == f"{place} [safe fix]\n"
     assert render(report(finding(fix=None, path=r"src\train.py")), "concise").startswith(r"src\train.py:5:5: error")
 
 
