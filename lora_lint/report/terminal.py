@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Protocol, TextIO
+
+import click
 
 TAB = 4
 
@@ -44,6 +47,17 @@ def fit(text: str, encoding: str | None) -> str:
     except UnicodeEncodeError:
         return "".join(_fit_one(character, name) for character in text)
     return text
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print without a line ending; what the stream cannot encode is written in ASCII. Colour was decided before."""
+    stream = sys.stderr if err else sys.stdout
+    click.echo(fit(text, getattr(stream, "encoding", None)), nl=False, err=err, color=True)
+
+
+def complain(line: str) -> None:
+    """Print a line on standard error."""
+    echo(line + "\n", err=True)
 
 
 def _fit_one(character: str, encoding: str) -> str:

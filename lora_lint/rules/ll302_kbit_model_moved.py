@@ -32,7 +32,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 gone = q.conditions(life.all("merged", "escaped", before=moved.order))
                 yield ctx.finding(
                     moved.site,
-                    f"A {quantized.bits}-bit model refuses .{moved.method}(): bitsandbytes has placed and cast it already",
+                    f"{'An' if quantized.bits == 8 else 'A'} {quantized.bits}-bit model refuses .{moved.method}(): bitsandbytes has placed and cast it already",
                     case=escape(happens, gone),
                     versions=versions,
                     failure=failure,
