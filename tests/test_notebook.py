@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ def cell(text: str | list[str], kind: str = "code") -> dict[str, Any]:
 
 def document(*cells: dict[str, Any] | str, language: str = "python") -> dict[str, Any]:
     made = [cell(one.splitlines(keepends=True)) if isinstance(one, str) else one for one in cells]
-    return {"cells": made, "metadata": {"kernelspec": {"language": language, "name": "k"}}, "nbformat": 4, "nbformat_minor": 4}
+    return {"cells": made, "metadata": {"kernelspec": {"display_name": "K", "language": language, "name": "k"}}, "nbformat": 4, "nbformat_minor": 4}
 
 
 def notebook(*cells: dict[str, Any] | str, indent: int | None = 1, **more: str) -> Notebook:
@@ -149,7 +150,9 @@ def test_a_fix_changes_the_lines_that_it_must_and_no_other_byte(style: str, list
         return frame[0] + text.encode() + frame[1]
 
     prepared = LOAD.replace("get_peft_model\n", "get_peft_model, prepare_model_for_kbit_training\n")
-    assert fixed(write(WRAP, LOAD)) == write(WRAP, prepared + "\nmodel = prepare_model_for_kbit_training(model)")
+    after = fixed(write(WRAP, LOAD))
+    assert after == write(WRAP, prepared + "\nmodel = prepare_model_for_kbit_training(model)")
+    nbformat.validate(json.loads(after.decode("utf-8-sig")))
 
 
 def test_odd_spellings_elsewhere_stay() -> None:
