@@ -30,9 +30,10 @@ def check(ctx: Context) -> Iterator[Finding | None]:
                 if happens is None:
                     continue
                 gone = q.conditions(life.all("merged", "escaped", before=moved.order))
+                article = "An" if quantized.bits == 8 else "A"
                 yield ctx.finding(
                     moved.site,
-                    f"{'An' if quantized.bits == 8 else 'A'} {quantized.bits}-bit model refuses .{moved.method}(): bitsandbytes has placed and cast it already",
+                    f"{article} {quantized.bits}-bit model refuses .{moved.method}(): bitsandbytes has placed and cast it already",
                     case=escape(happens, gone),
                     versions=versions,
                     failure=failure,
