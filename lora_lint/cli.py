@@ -107,6 +107,28 @@ def check(paths: tuple[str, ...], **options: Any) -> None:
 
 
 @cli.command()
+@click.option("--pr", metavar="PULL_REQUEST", help="NUMBER, OWNER/NAME#NUMBER, GROUP/NAME!NUMBER or an address.  [default: that of the CI run]")
+@click.option("--write", type=click.Path(dir_okay=False), metavar="FILE", help="Leave a report for a run that may comment; comment nothing.")
+@click.option("--post", type=click.Path(dir_okay=False), metavar="FILE", help="Comment what such a report says; trust nothing in it.")
+@click.option("--max-comments", type=click.IntRange(1, 100), default=25, show_default=True, help="Further findings go to one summary.")
+@click.option("--dry-run", is_flag=True, help="Print the comments; write nothing.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
+def review(**options: Any) -> None:
+    """Comment on a pull request (GitHub) or merge request (GitLab) what it introduces.
+
+    It reads GITHUB_TOKEN or GITLAB_TOKEN. Base and head are fetched and read, never run; the configuration is that of the base.
+    """
+    if options["write"] and options["post"]:
+        raise Failure("--write and --post are the two halves of one review: use one at a time")
+    try:
+        from lora_lint.review.run import Options
+        from lora_lint.review.run import review as run
+    except ImportError as error:
+        raise Failure(f"the review needs {error.name}: pip install 'lora-lint[review]'") from None
+    sys.exit(run(Options(**options)))
+
+
+@cli.command()
 def server() -> None:
     """Serve an editor over standard input and output (language server protocol)."""
     try:

@@ -37,6 +37,7 @@ RUNS_CODE = (
     "ctypes",
     "webbrowser",
 )
+NETWORK = ("urllib.request", "http")
 NO_IO = (*RUNS_CODE, "os", "io", "pathlib", "shutil", "tempfile", "glob", "logging", "sys", "builtins", "importlib")
 
 
@@ -92,7 +93,8 @@ def test_the_recipe_knows_nothing_of_rules_targets_and_fixes(folder: str) -> Non
 
 @pytest.mark.parametrize("path", MODULES, ids=names(MODULES))
 def test_nothing_imports_what_it_judges_nor_runs_code_nor_opens_the_network(path: Path) -> None:
-    assert not [name for name in imports(path) if within(name, *UNDERSTOOD, *RUNS_CODE)]
+    allowed = NETWORK if path == PACKAGE / "review" / "http.py" else ()
+    assert not [name for name in imports(path) if within(name, *UNDERSTOOD, *RUNS_CODE) and not within(name, *allowed)]
     loads = [name for name, node in calls(path) if name in ("exec", "eval", "__import__") and isinstance(node.func, ast.Name)]
     assert not loads
 
@@ -105,7 +107,7 @@ def test_rules_do_no_io_and_ask_the_recipe_alone(path: Path) -> None:
     assert not {"open", "print", "input", "read_text", "read_bytes", "write_text", "write_bytes"} & {name for name, _ in calls(path)}
 
 
-def test_only_fix_and_the_command_line_write_files() -> None:
+def test_only_few_modules_write_files() -> None:
     writing = {"write_text", "write_bytes", "replace_file", "mkdir", "unlink", "rename", "remove", "rmdir", "makedirs", "symlink_to", "chmod"}
     found = set()
     for path in MODULES:
@@ -113,7 +115,7 @@ def test_only_fix_and_the_command_line_write_files() -> None:
             opens = name == "open" and any(isinstance(a, ast.Constant) and isinstance(a.value, str) and set(a.value) & set("wax+") for a in node.args)
             if name in writing - {"remove"} or opens:
                 found.add(path.name)
-    assert found <= {"fix.py", "check.py"}
+    assert found <= {"fix.py", "check.py", "snapshot.py", "handover.py"}
 
 
 def test_only_report_knows_formats() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,13 +24,14 @@ class Entry:
     suppressed: bool = False
 
 
-def entries(report: Report, *, suppressed: bool = False) -> Iterator[Entry]:
+def entries(report: Report, *, suppressed: bool = False, base: str | None = None) -> Iterator[Entry]:
     """The findings in the order of the report, after those of each file the suppressed ones if asked for.
 
     A fingerprint is made of the file, the rule, the text of the line without blanks, and the number of the finding among those that are alike;
-    suppressed ones count, so that a comment on one finding leaves the others' fingerprints alone.
+    suppressed ones count, so that a comment on one finding leaves the others' fingerprints alone. Paths are relative to ``base``, else to the
+    checkout.
     """
-    base = root()
+    base = base or root()
     for file in report.files:
         path = relative(file.path, base)
         seen: Counter[str] = Counter()
@@ -55,6 +57,11 @@ def details(finding: Finding) -> list[str]:
     """All that there is to say about a finding besides what, where and how to fix it: paragraphs of plain text."""
     condition = f"when {finding.condition}" if finding.condition else ""
     return [part for part in (finding.message, finding.failure, finding.versions, condition, finding.help) if part]
+
+
+def markdown(text: str) -> str:
+    """A text on one line of Markdown, without any markup of its own, and naming nobody and nothing."""
+    return re.sub(r"([\\`*_\[\]<>|~&$])", r"\\\1", re.sub(r"([@#])", "\\1\u2060", line(text)))
 
 
 def line(text: str) -> str:
