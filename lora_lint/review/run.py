@@ -60,7 +60,7 @@ def review(options: Options) -> int:
         elif options.dry_run:
             _show(plan(found, shown, [], options.max_comments))
         else:
-            _carry_out(forge, pull, found, shown, options.max_comments)
+            _carry_out(forge, pull, found, shown, options.max_comments, env)
     except (ForgeError, ConfigError, OSError) as error:
         complain(f"error: {error}")
         return FAILED
@@ -79,7 +79,7 @@ def _lint(forge: Forge, pull: PullRequest, changes: Sequence[ChangedFile]) -> tu
         return comparison.introduced(), comparison.fail_on
 
 
-def _carry_out(forge: Forge, pull: PullRequest, found: list[Entry], shown: Mapping[str, Lines], most: int) -> None:
+def _carry_out(forge: Forge, pull: PullRequest, found: list[Entry], shown: Mapping[str, Lines], most: int, env: Mapping[str, str]) -> None:
     """Bring the comments on the pull request in line with what was found. Raises ``ForgeError``."""
     made = plan(found, shown, forge.remarks(), most)
     try:
@@ -94,19 +94,20 @@ def _carry_out(forge: Forge, pull: PullRequest, found: list[Entry], shown: Mappi
             forge.post(pull, made.post, text.opening(len(made.post)))
         forge.summary(made.summary)
     except ReadOnlyError as error:
-        complain(f"warning: {error}; the findings are annotations instead")
-        echo(render(_report(found), "github"))
+        on_github = bool(env.get("GITHUB_ACTIONS"))
+        complain(f"warning: {error}; the findings are {'annotations' if on_github else 'printed'} instead")
+        echo(render(_report(found, root()), "github") if on_github else render(_report(found, ""), "concise"))
     except ForgeError as error:
         if error.status != _UNPROCESSABLE or forge.pull_request().head == pull.head:
             raise
         complain("warning: the pull request has got new commits meanwhile; the run for these will review it")
 
 
-def _report(found: Sequence[Entry]) -> Report:
-    """The findings as a check reports them, their files below the checkout."""
+def _report(found: Sequence[Entry], base: str) -> Report:
+    """The findings as a check reports them, their files below the folder ``base``."""
     files: dict[str, FileResult] = {}
     for entry in found:
-        path = os.path.join(root(), entry.finding.path)
+        path = os.path.join(base, entry.finding.path)
         result = files.setdefault(path, FileResult(path, entry.source))
         result.findings.append(replace(entry.finding, path=path))
     return Report(list(files.values()))

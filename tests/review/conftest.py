@@ -58,7 +58,8 @@ def bot(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         if name.startswith(("GITHUB_", "GITLAB_", "CI", "GH_")):
             monkeypatch.delenv(name)
     with serve(repository) as address:
-        given = {"GITHUB_API_URL": address, "GITHUB_TOKEN": "t", "GITHUB_EVENT_PATH": str(event), "GITHUB_REPOSITORY": "o/r", "LORA_LINT_RAISE": "1"}
+        given = {"GITHUB_ACTIONS": "true", "GITHUB_API_URL": address, "GITHUB_TOKEN": "t", "GITHUB_EVENT_PATH": str(event)}
+        given |= {"GITHUB_REPOSITORY": "o/r", "LORA_LINT_RAISE": "1"}
 
         def run(*arguments: str, **variables: str) -> Done:
             done = CliRunner().invoke(cli, ["review", *arguments], env={**given, **variables}, catch_exceptions=False)
