@@ -14,6 +14,8 @@ from lora_lint.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "rules/README.md", "tests/bench/README.md", "tests/matrix/README.md", "docs/ci.md"]
+PAGES += ["docs/editors.md", "docs/pre-commit.md"]
 TEST_COMMAND = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
 
 
@@ -70,7 +72,7 @@ def test_readme_and_hooks_agree() -> None:
     assert f"rev: v{__version__}" in README
 
 
-@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "rules/README.md", "tests/bench/README.md"])
+@pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name: str) -> None:
     file = ROOT / name
     for target in re.findall(r"\]\(([^)#]+)\)", file.read_text(encoding="utf-8")):
@@ -85,7 +87,7 @@ def test_architecture_names_every_module_and_nothing_else() -> None:
     modules = {f"lora_lint/{path.relative_to(ROOT / 'lora_lint').as_posix()}" for path in (ROOT / "lora_lint").rglob("*.py")}
     grouped = {m for m in modules if re.fullmatch(r"lora_lint/(rules/ll.*|libraries/(?!registry|python|torch|transformers).*|.*__init__)\.py", m)}
     assert modules - grouped <= named, "a module without a paragraph in ARCHITECTURE.md"
-    tests = {path.name for path in (ROOT / "tests").glob("test_*.py")}
+    tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
     assert {Path(name).name for name in re.findall(r"test_\w+\.py", text)} <= tests
 
 
