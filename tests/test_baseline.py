@@ -135,3 +135,12 @@ def test_a_comment_stands_where_the_statement_can_take_it(folder: Path, statemen
     file.write_bytes((head + statement + "\n").replace("\n", ending).encode())
     assert lint("a.py", "--add-ignore").exit_code == 0
     assert file.read_bytes() == (head + expected + "\n").replace("\n", ending).encode()
+
+
+def test_what_is_hidden_is_in_sarif_on_request(folder: Path) -> None:
+    (folder / "a.py").write_text(TWICE.replace("second.cuda()", "second.cuda()  # lora-lint: ignore[LL301] it fits"), encoding="utf-8")
+    arguments = ["check", "a.py", "--output-format", "sarif"]
+    plain = json.loads(CliRunner().invoke(cli, arguments).stdout)["runs"][0]["results"]
+    marked = json.loads(CliRunner().invoke(cli, [*arguments, "--sarif-suppressed"]).stdout)["runs"][0]["results"]
+    assert len(plain) == 1
+    assert [result["suppressions"] for result in marked] == [[], [{"kind": "inSource"}]]
