@@ -6,17 +6,24 @@ Whatever is missing in the report, or is not of the kind that it should be, was 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from lora_lint.verify.launch import Outcome
 
 NO_GRAD_FN = "does not require grad and does not have a grad_fn"
 EMPTY_OPTIMIZER = "optimizer got an empty parameter list"
-_MIXED_DEVICES = ("Expected all tensors to be on the same device", "on the same device as the indexed tensor", "must be on the same device")
+_MIXED_DEVICES = (
+    "Expected all tensors to be on the same device",
+    "on the same device as the indexed tensor",
+    "must be on the same device",
+    "Input type (torch.cuda.",
+    "weight type (torch.cuda.",
+)
 # What a machine without a GPU answers, whether or not the script is right.
 _WITHOUT_GPU = (
     "No GPU found",
@@ -33,6 +40,7 @@ _WITHOUT_GPU = (
     "support bf16/gpu",
     "No CUDA GPUs are available",
     "CUDA driver",
+    "Cannot access accelerator device",
 )
 
 
@@ -48,8 +56,8 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """Type and message as Python prints them, the first line, in a bounded length."""
-        return headline(f"{self.type}: {self.message}".rstrip(": "))
+        """Type and message as Python prints them, the message's first line, in a bounded length."""
+        return headline(f"{self.type}: {headline(self.message)}".removesuffix(": "))
 
     def says(self, *texts: str) -> bool:
         """Whether the message contains one of the texts."""
@@ -129,8 +137,8 @@ class ModelSeen:
 
     @property
     def frozen(self) -> bool:
-        """Whether it has adapters and all of them were frozen."""
-        return bool(self.adapter_tensors) and self.frozen_adapters == self.adapter_tensors
+        """Whether it has adapters and all of them were frozen (``frozen_adapters`` leaves out those that are not active)."""
+        return bool(self.adapter_tensors) and (self.trainable == 0 or self.frozen_adapters == self.adapter_tensors)
 
     @property
     def half(self) -> int | None:
@@ -222,6 +230,16 @@ class Gradients:
         """Whether all that trains and took part in the forward has a gradient, adapters among it where there are any."""
         return self.with_grad > 0 and self.none_count == 0 and (self.adapters == 0 or self.adapters_with_grad > 0)
 
+    @property
+    def starved(self) -> bool:
+        """Whether nothing has a gradient; one that is zero everywhere counts as one here, since the loss may be to blame for it."""
+        return self.with_grad == 0 and self.zero_count == 0
+
+    @property
+    def adapters_starved(self) -> bool:
+        """Whether no adapter has a gradient, in the same sense."""
+        return self.adapters > 0 and self.adapters_with_grad == 0 and self.zero_count == 0
+
 
 @dataclass(frozen=True)
 class OptimizerSeen:
@@ -309,7 +327,14 @@ class Seen:
     def from_json(cls, data: object, script: str | os.PathLike[str]) -> Seen:
         """Read a report, or what there is of one."""
         given: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
-        return _object(cls, {**given, "script": os.path.abspath(script)})
+        seen: Seen = _object(cls, {**given, "script": os.path.abspath(script)})
+        return seen
+
+    @classmethod
+    def of(cls, outcome: Outcome, script: str | os.PathLike[str]) -> Seen:
+        """What a run came to: the child's report, and the parent's word on how it ended."""
+        ended = {} if outcome.end == "reported" else {"end": outcome.end}
+        return cls.from_json({**(outcome.seen or {}), **ended, "detail": outcome.detail}, script)
 
     @property
     def gpus(self) -> int:
@@ -358,16 +383,6 @@ class Seen:
         """Whether a file is the script."""
         return os.path.abspath(file) == self.script
 
-    def observed_lines(self) -> Iterator[int]:
-        """Lines of the script that certainly ran, as far as something was observed on them."""
-        parts: list[Any] = [*self.replaced, *self.off, *self.forwards, *self.moves, *self.saves]
-        parts += [part for part in (self.backward, self.optimizer) if part is not None]
-        yield from (part.line for part in parts if part.line is not None)
-        for model in self.models:
-            yield from model.made
-        if self.optimizer is not None and self.optimizer.made is not None:
-            yield self.optimizer.made
-
 
 def headline(text: str, width: int = 160) -> str:
     """The first line that says something, shortened."""
@@ -383,7 +398,7 @@ _NAMES = {"cls": "class"}
 _BAD = object()
 
 
-def _object(cls: type[T], data: Mapping[str, Any]) -> T:
+def _object(cls: Any, data: Mapping[str, Any]) -> Any:
     """An instance of a dataclass of this module from a JSON object; a field that is not as it should be keeps its default."""
     made: dict[str, Any] = {}
     for name, (kind, required) in _fields(cls).items():
@@ -396,7 +411,7 @@ def _object(cls: type[T], data: Mapping[str, Any]) -> T:
 
 
 @cache
-def _fields(cls: type[Any]) -> dict[str, tuple[Any, bool]]:
+def _fields(cls: Any) -> dict[str, tuple[Any, bool]]:
     hints = get_type_hints(cls)
     return {field.name: (hints[field.name], field.default is MISSING) for field in fields(cls)}
 
