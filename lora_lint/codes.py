@@ -6,10 +6,11 @@ import difflib
 import re
 from collections.abc import Iterable
 
-SYNTAX_ERROR, UNUSED, UNKNOWN, BLANKET = "LL900", "LL901", "LL902", "LL903"
+STEP_FAILED, SYNTAX_ERROR, UNUSED, UNKNOWN, BLANKET = "LL800", "LL900", "LL901", "LL902", "LL903"
 
-# Findings about the file and its suppressions; they have no module under lora_lint/rules.
+# Findings about the real step, the file and its suppressions; they have no module under lora_lint/rules.
 META = {
+    STEP_FAILED: "step-failed",
     SYNTAX_ERROR: "syntax-error",
     UNUSED: "unused-suppression",
     UNKNOWN: "unknown-suppression",

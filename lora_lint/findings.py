@@ -79,6 +79,29 @@ class Step:
     path: str
 
 
+class Verdict(enum.Enum):
+    """What a real training step says of a finding; see ``Verification``."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    NOT_REACHED = "not reached"
+    NEEDS = "needs"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdict of ``--verify`` on a finding.
+
+    ``evidence`` is what was seen (or what is missing), in a line or two; ``versions`` the libraries that it was seen on, by name; ``device`` what
+    the step ran on.
+    """
+
+    verdict: Verdict
+    evidence: str
+    versions: tuple[tuple[str, str], ...] = ()
+    device: str = ""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One report of one rule.
@@ -100,6 +123,12 @@ class Finding:
     help: str = ""
     fix: Fix | None = None
     line_text: str = ""
+    verification: Verification | None = None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a real step showed that it does not happen; such a finding does not count."""
+        return self.verification is not None and self.verification.verdict is Verdict.REFUTED
 
     @property
     def fingerprint(self) -> str:

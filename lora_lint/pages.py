@@ -11,6 +11,11 @@ from typing import Any
 from lora_lint import _toml, codes
 
 _META_PAGES = {
+    codes.STEP_FAILED: (
+        "the real training step of --verify fails, and no rule says why",
+        "Only with `--verify`: the script stopped with an exception before its first optimizer step was done, or the step gave the adapters no "
+        "gradient, and no finding of another rule explains it. It is not reported where the cause may be what `--verify` replaces or forbids.",
+    ),
     codes.SYNTAX_ERROR: (
         "the file cannot be read as Python",
         "The file does not parse, cannot be decoded, or is nested too deeply, so nothing in it was checked. It is always reported, cannot be "
@@ -70,7 +75,7 @@ def page(code: str) -> Page:
     name = codes.names()[code]
     if code in _META_PAGES:
         summary, text = _META_PAGES[code]
-        severity, fix = ("error", "none") if code == codes.SYNTAX_ERROR else ("warning", "unsafe" if code == codes.UNKNOWN else "safe")
+        severity, fix = ("error", "none") if code in (codes.STEP_FAILED, codes.SYNTAX_ERROR) else ("warning", "unsafe" if code == codes.UNKNOWN else "safe")
         return Page(code, name, {"code": code, "name": name, "summary": summary, "severity": severity, "fix": fix}, text)
     base = folder()
     file = base / f"{code}-{name}" / "rule.md" if base else None
