@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,11 @@ from lora_lint.statuses import FAILED, FINDINGS
 if TYPE_CHECKING:
     from lora_lint.engine import FileResult, Projects
     from lora_lint.source import Source
+    from lora_lint.verify.session import Session
+
+
+class UsageError(Exception):
+    """Options that do not go together; the text is one clear line."""
 
 @dataclass
 class Check:
@@ -51,6 +57,11 @@ class Check:
     no_cache: bool
     force_exclude: bool | None
     color: str
+    verify: bool
+    verify_device: str | None
+    verify_timeout: float | None
+    verify_args: str | None
+    verify_python: str | None
     failed: bool = False
 
     def __post_init__(self) -> None:
@@ -63,6 +74,17 @@ class Check:
         self._progress = Progress(sys.stderr)
         self._settings: dict[int, tuple[Config, Settings]] = {}
         self._settings_of(main)
+        self._session = self._verifier() if self.verify else None
+        given = {"--verify-" + name: getattr(self, f"verify_{name}") for name in ("device", "timeout", "args", "python")}
+        for option, value in given.items():
+            if value is not None and not self.verify:
+                raise UsageError(f"{option} says how --verify runs the script: give --verify, too")
+
+    def _verifier(self) -> Session:
+        from lora_lint.verify.session import TIMEOUT, Request, Session
+
+        python = Path(self.verify_python) if self.verify_python else None
+        return Session(Request(self.verify_device or "auto", self.verify_timeout or TIMEOUT, self.verify_args or "", python), self._say)
 
     def _settings_of(self, config: Config) -> Settings:
         if id(config) not in self._settings:
@@ -90,6 +112,8 @@ class Check:
         """Check files and folders; returns the exit status."""
         from lora_lint.engine import Projects
 
+        if self.verify and (bad := [path for path in paths if not Path(path).is_file()]):
+            raise UsageError(f"--verify executes scripts, so name them: {bad[0]} is {'a folder' if Path(bad[0]).is_dir() else 'not there'}")
         projects = Projects()
         results = []
         for file in discover(paths, self._configs, self.complain, force_exclude=self.force_exclude):
@@ -146,10 +170,37 @@ class Check:
     def _one(self, file: File, projects: Projects) -> FileResult:
         from lora_lint.engine import check_file
 
-        fix = self._fix or self.diff
+        fix = (self._fix or self.diff) and self._session is None
         result = check_file(file.path, file.display, self._settings_of(file.config), projects, fix=fix, unsafe=self._unsafe)
+        if self._session is not None:
+            result = self._verified(file, result, projects, self._session)
         self._note(result)
         return result
+
+    def _verified(self, file: File, result: FileResult, projects: Projects, session: Session) -> FileResult:
+        """The result with verdicts; with --fix, after the fixes that a real step bears out."""
+        from lora_lint.engine import check_source
+        from lora_lint.verify import VerifyError
+
+        if result.source is None or result.error:
+            return result
+        settings, project = self._settings_of(file.config), projects.of(file.path)
+        source = result.source
+        try:
+            findings = session.verify(source, result.findings, project)
+            if not (self._fix or self.diff):
+                return replace(result, findings=findings)
+            check = partial(check_source, settings=settings, project=project, detector=projects.detector)
+            tried = session.fix(source, findings, lambda changed: check(changed).findings, project, self._unsafe)
+        except VerifyError as error:
+            self.complain(str(error))
+            return result
+        for line in tried.lines:
+            self._say(line)
+        if not tried.kept:
+            return replace(result, findings=findings)
+        left = check(tried.source).findings
+        return replace(result, source=tried.source, findings=left, fixed=tried.kept, before=source)
 
     def _note(self, result: FileResult) -> None:
         """Say on standard error what no finding says."""
@@ -178,6 +229,8 @@ class Check:
         from lora_lint.engine import Projects, check_and_fix, check_source, unreadable
         from lora_lint.source import SourceError, source_of
 
+        if self.verify:
+            raise UsageError("--verify executes a script, so it needs a file, not standard input")
         raw = sys.stdin.buffer.read()
         name = self.stdin_filename or "-"
         file = Path(self.stdin_filename).absolute() if self.stdin_filename else None
@@ -231,7 +284,7 @@ class Check:
         if self.failed:
             return FAILED
         limit = Severity(self.fail_on) if self.fail_on else self._main.fail_on or Severity.WARNING
-        bad = any(finding.severity >= limit for finding in report.findings) or (self.exit_non_zero_on_fix and fixed)
+        bad = any(finding.severity >= limit and not finding.refuted for finding in report.findings) or (self.exit_non_zero_on_fix and fixed)
         return FINDINGS if bad and not self.exit_zero else 0
 
     def _render(self, report: Report) -> str:

@@ -88,6 +88,11 @@ def target_options(command: F) -> F:
 @click.option("--baseline", type=click.Path(dir_okay=False), help="Hide the findings that this file counts.")
 @click.option("--write-baseline", is_flag=True, help="Count what is found in the baseline (default: lora-lint-baseline.json).")
 @click.option("--prune-baseline", is_flag=True, help="Take out of the baseline what is not found any more.")
+@click.option("--verify", is_flag=True, help="EXECUTE the script up to its first optimizer step, on small stand-ins, to confirm or refute findings.")
+@click.option("--verify-device", type=click.Choice(("auto", "cuda", "virtual", "cpu")), help="What the step runs on.  [default: auto]")
+@click.option("--verify-timeout", type=click.FloatRange(min=1), metavar="SECONDS", help="When a run is ended.  [default: 180]")
+@click.option("--verify-args", metavar="TEXT", help="The script's own command line, as in \"--model gpt2 --epochs 1\".")
+@click.option("--verify-python", type=click.Path(), metavar="PATH", help="The interpreter of the training environment.  [default: found]")
 @config_options
 @click.option("--stdin-filename", type=click.Path(), help="The name of what comes on standard input (`-`).")
 @click.option("--no-cache", is_flag=True, help="Do not use the cache.")
@@ -100,10 +105,14 @@ def check(paths: tuple[str, ...], **options: Any) -> None:
     """
     for name in ("select", "ignore", "extend_select"):
         options[name] = _listed(options[name])
-    from lora_lint.check import Check
+    from lora_lint.check import Check, UsageError
+    from lora_lint.verify import VerifyError
 
-    run = Check(**options)
-    sys.exit(run.stdin() if "-" in paths else run.files(paths or (".",)))
+    try:
+        run = Check(**options)
+        sys.exit(run.stdin() if "-" in paths else run.files(paths or (".",)))
+    except (UsageError, VerifyError) as error:
+        raise Failure(str(error)) from None
 
 
 @cli.command()

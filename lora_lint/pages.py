@@ -75,7 +75,9 @@ def page(code: str) -> Page:
     name = codes.names()[code]
     if code in _META_PAGES:
         summary, text = _META_PAGES[code]
-        severity, fix = ("error", "none") if code in (codes.STEP_FAILED, codes.SYNTAX_ERROR) else ("warning", "unsafe" if code == codes.UNKNOWN else "safe")
+        severity, fix = "warning", "unsafe" if code == codes.UNKNOWN else "safe"
+        if code in (codes.STEP_FAILED, codes.SYNTAX_ERROR):
+            severity, fix = "error", "none"
         return Page(code, name, {"code": code, "name": name, "summary": summary, "severity": severity, "fix": fix}, text)
     base = folder()
     file = base / f"{code}-{name}" / "rule.md" if base else None

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lora_lint.findings import Applicability, Finding, Fix
+from lora_lint.findings import Applicability, Finding, Fix, Verdict
 from lora_lint.report import Report
 from lora_lint.report.places import relative, root
 from lora_lint.source import Source
+
+_NAMED = ("torch", "transformers", "peft", "trl", "accelerate", "bitsandbytes")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,17 @@ def offered(entry: Entry, report: Report) -> Fix | None:
 def details(finding: Finding) -> list[str]:
     """All that there is to say about a finding besides what, where and how to fix it: paragraphs of plain text."""
     condition = f"when {finding.condition}" if finding.condition else ""
-    return [part for part in (finding.message, finding.failure, finding.versions, condition, finding.help) if part]
+    return [part for part in (finding.message, finding.failure, finding.versions, condition, verified(finding), finding.help) if part]
+
+
+def verified(finding: Finding) -> str:
+    """``confirmed: …``, with what was seen; empty where no step was run."""
+    made = finding.verification
+    if made is None:
+        return ""
+    on = ", ".join(f"{name} {version}" for name, version in made.versions if name in _NAMED)
+    where = f" (on {on})" if made.verdict is Verdict.REFUTED and on else ""
+    return f"{made.verdict.value}{where}: {made.evidence}"
 
 
 def markdown(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from lora_lint import pages
 from lora_lint.findings import Edit, Finding, Position, Span
 from lora_lint.report import Report, mark
+from lora_lint.report.entries import verified
 from lora_lint.report.places import Place, Sources, cell_of, place
 from lora_lint.report.terminal import TAB, Painter, safe, width
 from lora_lint.source import Source
@@ -33,7 +34,8 @@ def summary(report: Report) -> str:
         return f"No findings in {len(report.files)} file{'s' if len(report.files) != 1 else ''}."
     marks = [mark(finding) for finding in findings]
     safe_fixes, unsafe_fixes = marks.count("safe fix"), marks.count("unsafe fix")
-    text = f"Found {len(findings)} finding{'s' if len(findings) != 1 else ''}."
+    refuted = sum(finding.refuted for finding in findings)
+    text = f"Found {len(findings)} finding{'s' if len(findings) != 1 else ''}" + (f", {refuted} refuted." if refuted else ".")
     if safe_fixes or (unsafe_fixes and report.unsafe):
         text += f" {safe_fixes + (unsafe_fixes if report.unsafe else 0)} fixable with --fix"
         text += f", {unsafe_fixes} more with --unsafe-fixes." if unsafe_fixes and not report.unsafe else "."
@@ -53,6 +55,9 @@ def _finding(finding: Finding, source: Source | None, sources: Sources, paint: P
         lines += [INDENT + "    " + paint("error", line) for line in finding.failure.splitlines()]
     condition = f"when {finding.condition}" if finding.condition else ""
     lines += [line for text in (finding.versions, condition) if text for line in _wrapped(text, columns)]
+    if finding.verification is not None:
+        verdict, _, evidence = verified(finding).partition(": ")
+        lines += _wrapped(f"{paint('bold', verdict)}: {evidence}", columns)
     if source is not None:
         lines += _frame(finding, sources, paint)
     help_text = finding.help or (finding.fix.title if finding.fix else "")

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from lora_lint.findings import Finding, Position, Span, Step
+from lora_lint.findings import Finding, Position, Span, Step, Verification
 from lora_lint.report import Report
 from lora_lint.report.entries import Entry, entries
 from lora_lint.report.places import Sources, replacements
@@ -49,7 +49,12 @@ def _finding(entry: Entry, sources: Sources) -> dict[str, Any]:
         "condition": finding.condition,
         "help": finding.help,
         "flow": [{"message": step.message, **_place(step, sources)} for step in finding.flow],
+        **({"verification": _verification(finding.verification)} if finding.verification else {}),
     }
+
+
+def _verification(made: Verification) -> dict[str, Any]:
+    return {"verdict": made.verdict.value, "evidence": made.evidence, "versions": dict(made.versions), "device": made.device}
 
 
 def _place(at: Finding | Step, sources: Sources) -> dict[str, Any]:

@@ -46,13 +46,17 @@ _WITHOUT_GPU = (
 
 @dataclass(frozen=True)
 class Failure:
-    """The exception that ended the script: ``lines`` are the user's frames (file, line), outermost first, ``where`` the innermost library frames."""
+    """The exception that ended the script: ``lines`` are the user's frames (file, line), outermost first, ``where`` the innermost library frames.
+
+    ``ours``: it comes from what stands in for the real thing.
+    """
 
     type: str = ""
     message: str = ""
     lines: tuple[tuple[str, int], ...] = ()
     where: tuple[str, ...] = ()
     stage: str = ""
+    ours: bool = False
 
     @property
     def text(self) -> str:

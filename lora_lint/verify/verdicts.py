@@ -574,6 +574,8 @@ def unexplained(findings: Iterable[Finding], seen: Seen) -> Fault | None:
 
 def _surely_theirs(error: Failure, seen: Seen) -> bool:
     """Whether an exception is the script's own and would come with the real model, data and files as well."""
+    if error.ours:
+        return False
     if error.no_graph:
         return error.stage == "backward"
     if error.mixed_devices:

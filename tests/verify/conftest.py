@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from verify_scripts import run_step
+
+from verify.verify_scripts import run_step
 
 Run = Callable[..., dict[str, Any]]
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from verify_scripts import BOOTSTRAP, LOOP, STEP, line_of, replaced, run_step
+
+from verify.verify_scripts import BOOTSTRAP, LOOP, STEP, line_of, replaced, run_step
 
 torch_there = importlib.util.find_spec("torch") is not None
 pytestmark = pytest.mark.skipif(not torch_there, reason="needs torch")

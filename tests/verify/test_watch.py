@@ -9,7 +9,8 @@ import weakref
 from typing import Any
 
 import pytest
-from verify_scripts import CHECKPOINTED, LOOP, line_of, replaced
+
+from verify.verify_scripts import CHECKPOINTED, LOOP, line_of, replaced
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")

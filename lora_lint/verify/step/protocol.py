@@ -85,6 +85,13 @@ def short(filename: str) -> str:
     return "/".join(filename.split(os.sep)[-2:])
 
 
+def _ours(traceback: types.TracebackType | None) -> bool:
+    """Whether an exception was raised by this package without meaning to be the script's: outside of ``virtual_cuda``, and by no refusal."""
+    frames = frames_of(traceback)
+    last = frames[-1][0] if frames else ""
+    return own(last) and "virtual_cuda" not in last
+
+
 class Record:
     """Collects what was seen, and writes it.
 
@@ -123,6 +130,7 @@ class Record:
             "lines": mine,
             "where": library[-4:],
             "stage": stage_of(error.__traceback__),
+            "ours": _ours(error.__traceback__),
         }
 
     def write(self) -> None:

@@ -62,7 +62,8 @@ class Adapters:
         if local is not None and twin.paths.inside(local):
             return None
         if text not in self._made:
-            folder = os.path.join(twin.root, "adapters", str(len(self._made)), re.sub(r"[^\w.-]", "_", os.path.basename(text.rstrip("/"))) or "adapter")
+            name = re.sub(r"[^\w.-]", "_", os.path.basename(text.rstrip("/"))) or "adapter"
+            folder = os.path.join(twin.root, "adapters", str(len(self._made)), name)
             os.makedirs(folder)
             with twin.working():
                 config = self._config(text, local, model, known)

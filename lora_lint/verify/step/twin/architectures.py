@@ -125,7 +125,9 @@ class Family:
     known: bool = True  # by a name, not by the class that asked
 
 
-def _row(pattern: str, model_type: str, dtype: str = "bfloat16", style: str = "", switches: dict[str, Any] | None = None) -> tuple[re.Pattern[str], Family]:
+def _row(
+    pattern: str, model_type: str, dtype: str = "bfloat16", style: str = "", switches: dict[str, Any] | None = None
+) -> tuple[re.Pattern[str], Family]:
     return re.compile(pattern), Family(model_type, style or style_of(model_type), dtype, switches or {})
 
 
@@ -145,7 +147,7 @@ def style_of(model_type: str) -> str:
 _HALF, _FULL = "float16", "float32"
 # The first that is found in the name wins, so the special ones come first.
 _TABLE: list[tuple[re.Pattern[str], Family]] = [
-    _row(_loose(pattern), *rest, switches=switches)
+    _row(_loose(pattern), *rest, switches=switches)  # type: ignore[misc]
     for pattern, rest, switches in (
         # Distilled and tuned models, named after two families.
         (r"r1-distill-llama|deepseek-r1.*llama", ("llama", "bfloat16", "deepseek"), {}),
@@ -348,7 +350,8 @@ _CHAT = re.compile(
 _FALLBACK = (  # by what the class that asks is for
     ("Seq2SeqLM", "t5", _FULL), ("ConditionalGeneration", "t5", _FULL), ("SequenceClassification", "bert", _FULL),
     ("TokenClassification", "bert", _FULL), ("QuestionAnswering", "bert", _FULL), ("MaskedLM", "bert", _FULL), ("MultipleChoice", "bert", _FULL),
-    ("SpeechSeq2Seq", "whisper", _FULL), ("CTC", "wav2vec2", _FULL), ("AudioClassification", "wav2vec2", _FULL), ("ImageTextToText", "qwen2_vl", "bfloat16"),
+    ("SpeechSeq2Seq", "whisper", _FULL), ("CTC", "wav2vec2", _FULL), ("AudioClassification", "wav2vec2", _FULL),
+    ("ImageTextToText", "qwen2_vl", "bfloat16"),
     ("Vision2Seq", "qwen2_vl", "bfloat16"), ("ImageClassification", "vit", _FULL), ("SemanticSegmentation", "segformer", _FULL),
     ("ObjectDetection", "detr", _FULL), ("ImageProcessor", "vit", _FULL), ("FeatureExtractor", "wav2vec2", _FULL), ("CausalLM", "llama", "bfloat16"),
 )  # fmt: skip

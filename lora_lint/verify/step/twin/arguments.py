@@ -50,7 +50,7 @@ _OFF: tuple[tuple[str, Any, str], ...] = (
     ("resume_from_checkpoint", None, ""),
     ("log_completions", False, ""),
 )
-_ASKS_NOTHING = (None, False, "", "no", "none", 0, [], "IntervalStrategy.NO", "SaveStrategy.NO", ["none"])
+_ASKS_NOTHING: tuple[Any, ...] = (None, False, "", "no", "none", 0, [], "IntervalStrategy.NO", "SaveStrategy.NO", ["none"])
 _DEFAULTS = {"save_strategy": "steps", "report_to": ["all", "none"], "logging_steps": 500}
 _LENGTHS = ("max_length", "max_seq_length", "max_prompt_length", "max_target_length", "max_source_length")
 _GENERATED = ("max_completion_length", "max_new_tokens", "generation_max_length", "response_length")

@@ -61,9 +61,9 @@ class Checkpoints:
         if local is not None and twin.paths.inside(local):
             return None
         given = _json(os.path.join(local, "config.json")) if local is not None and os.path.isdir(local) else None
-        if local is not None and given is None:
-            if purpose in ("tokenizer", "processor") or os.path.isfile(os.path.join(local, "adapter_config.json")):
-                return None
+        without = local is not None and given is None
+        if without and (purpose in ("tokenizer", "processor") or os.path.isfile(os.path.join(local or "", "adapter_config.json"))):
+            return None
         if given is None:
             given = self._cached(text)
         key = f"{text}\n{_shape(config)}" if config is not None else text
@@ -87,7 +87,8 @@ class Checkpoints:
         return None
 
     def _fits(self, folder: str, config: Any) -> bool:
-        return _json(os.path.join(folder, "config.json")) is not None and _shape_of(_json(os.path.join(folder, "config.json")) or {}) == _shape(config)
+        found = _json(os.path.join(folder, "config.json"))
+        return found is not None and _shape_of(found) == _shape(config)
 
     def _make(self, name: str, purpose: str, config: Any, given: dict[str, Any] | None, local: str | None) -> str:
         folder = os.path.join(self._hub, *[re.sub(r"[^\w.-]", "_", part) or "_" for part in re.split(r"[/\\]", name)][-2:])
@@ -119,7 +120,8 @@ class Checkpoints:
 
         if config is not None:
             family = architectures.by_name(name) or architectures.by_purpose(purpose)
-            return Family(config.model_type, family.style if family.known else architectures.style_of(config.model_type), family.dtype), shrunk(config)
+            style = family.style if family.known else architectures.style_of(config.model_type)
+            return Family(config.model_type, style, family.dtype), shrunk(config)
         if given is not None:
             return self._config_on_disk(name, given)
         why = architectures.impossible(name)
@@ -148,7 +150,7 @@ class Checkpoints:
     def _config_on_disk(self, name: str, given: dict[str, Any]) -> tuple[Family, Any]:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-        kind = given.get("model_type")
+        kind = str(given.get("model_type"))
         if kind not in CONFIG_MAPPING:
             why = "its code lies in its repository, not in transformers" if given.get("auto_map") else f"this transformers has no {kind}"
             raise self._twin.no("model", name, why)

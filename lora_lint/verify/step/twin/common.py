@@ -16,7 +16,6 @@ from ..patches import Patches
 from .late import Late
 from .paths import Paths
 
-
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _STANDARD = {os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "platstdlib")}
 _NOT_THE_SCRIPTS = (_HERE, "<frozen", *_STANDARD)

@@ -50,7 +50,8 @@ class _Data:
         names, columns, true = rows.shape(twin, name, config, twin.record.line())
         dataset = self._dataset(columns, name, true)
         shown = ", ".join(dataset.column_names[:12])
-        twin.replaced("dataset", f"{name}/{config}" if config else name, f"{len(dataset)} rows of synthetic {'' if true else 'guessed '}columns: {shown}")
+        kind = "" if true else "guessed "
+        twin.replaced("dataset", f"{name}/{config}" if config else name, f"{len(dataset)} rows of synthetic {kind}columns: {shown}")
         if isinstance(splits, (list, tuple)):
             return [self._streamed(dataset, streaming) for _ in splits]
         if splits is not None:
@@ -58,7 +59,10 @@ class _Data:
         import datasets
 
         cls = datasets.IterableDatasetDict if streaming else datasets.DatasetDict
-        return cls({split: self._streamed(dataset if split == (wanted or names)[0] else self._copy(dataset), streaming) for split in wanted or names})  # each its own, as columns are added to each
+        first, *others = wanted or names
+        # Each split has data of its own, as columns are added to each.
+        splits = {first: dataset, **{split: self._copy(dataset) for split in others}}
+        return cls({split: self._streamed(each, streaming) for split, each in splits.items()})
 
     def _dataset(self, columns: list[str], name: str, true: bool) -> Any:
         import datasets
@@ -173,7 +177,8 @@ class _Data:
         def load_from_disk(dataset_path: Any, *args: Any, **kwargs: Any) -> Any:
             found = self._twin.paths.found(dataset_path)
             if found is None:
-                return self.synthetic(os.fsdecode(dataset_path), None, None if self._twin.mentions(r"""\[\s*["']train["']\s*\]""") else "train", False)
+                split = None if self._twin.mentions(r"""\[\s*["']train["']\s*\]""") else "train"
+                return self.synthetic(os.fsdecode(dataset_path), None, split, False)
             result = original(found, *args, **kwargs)
             if self._twin.paths.inside(found):
                 return result

@@ -1,4 +1,4 @@
-"""Files: what the script writes elsewhere goes into the scratch folder and is read there again; data that is missing is made where it can be known."""
+"""Files: what the script writes elsewhere goes into the scratch folder and is read there again; missing data is made where it can be known."""
 
 from __future__ import annotations
 
@@ -147,14 +147,15 @@ class _Files:
         if not _DATA.search(path):
             return None
         line = twin.record.line()
-        if not rows.is_known(twin, line):
+        plain = path.lower().endswith(".txt")  # lines of text, whatever the script makes of them
+        if not plain and not rows.is_known(twin, line):
             twin.off(f"reading {path}: there is no such file here, and nothing tells what would be in it")
             return None
         if path not in self._made:
             place = os.path.join(twin.root, "data", "missing", str(len(self._made)), os.path.basename(path))
             _makedirs(os.path.dirname(place))
-            table = rows.table(twin, rows.guessed(twin, line), twin.rows)
-            lines = [dict(zip(table, values)) for values in zip(*table.values())]  # noqa: B905  (Python 3.9)
+            table = rows.table(twin, ["text"] if plain else rows.guessed(twin, line), twin.rows)
+            lines = [dict(zip(table, values)) for values in zip(*table.values())]
             with _open(place, "w", encoding="utf-8") as stream:
                 stream.write(_text(path, lines, twin))
             self._made[path] = place
@@ -174,7 +175,8 @@ class _Files:
 
     def patch_pandas(self, module: ModuleType) -> None:
         """The functions of pandas that read."""
-        for name, extension in (("read_csv", "csv"), ("read_json", "json"), ("read_parquet", "parquet"), ("read_excel", "xlsx"), ("read_table", "tsv")):
+        readers = {"read_csv": "csv", "read_json": "json", "read_parquet": "parquet", "read_excel": "xlsx", "read_table": "tsv"}
+        for name, extension in readers.items():
             if name in vars(module) and not hasattr(vars(module)[name], "_of_the_twin"):
                 self._twin.wrap(module, name, lambda original, extension=extension: self._read(original, extension))  # type: ignore[misc]
                 vars(module)[name]._of_the_twin = True

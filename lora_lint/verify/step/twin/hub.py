@@ -12,7 +12,8 @@ from .common import Twin
 
 _LOGINS = ("login", "logout", "notebook_login", "interpreter_login", "auth_switch")
 _UPLOADS = (
-    "upload_file", "upload_folder", "upload_large_folder", "create_repo", "create_commit", "create_branch", "create_tag", "delete_repo", "delete_file",
+    "upload_file", "upload_folder", "upload_large_folder", "create_repo", "create_commit", "create_branch", "create_tag", "delete_repo",
+    "delete_file",
     "update_repo_visibility", "update_repo_settings", "super_squash_history", "preupload_lfs_files", "run_as_future", "add_collection_item",
 )  # fmt: skip
 
@@ -22,7 +23,10 @@ def install(twin: Twin, models: Checkpoints) -> None:
     twin.when("huggingface_hub._login", lambda module: _quiet(twin, module, _LOGINS, "login"))
     twin.when("huggingface_hub.hf_api", lambda module: _patch_api(twin, module))
     twin.when("huggingface_hub.file_download", lambda module: _everywhere(twin, module, "hf_hub_download", lambda f: _download(twin, models, f)))
-    twin.when("huggingface_hub._snapshot_download", lambda module: _everywhere(twin, module, "snapshot_download", lambda f: _snapshot(twin, models, f)))
+    def fetched(module: Any) -> None:
+        _everywhere(twin, module, "snapshot_download", lambda f: _snapshot(twin, models, f))
+
+    twin.when("huggingface_hub._snapshot_download", fetched)
 
 
 def _everywhere(twin: Twin, module: ModuleType, name: str, make: Callable[[Any], Any]) -> None:

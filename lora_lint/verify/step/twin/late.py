@@ -46,7 +46,7 @@ class Late(MetaPathFinder):
             for action in self._waiting.pop(name, []):
                 self._act(name, action, module)
 
-        spec.loader.exec_module = exec_module  # type: ignore[union-attr]
+        spec.loader.exec_module = exec_module  # type: ignore[union-attr, method-assign]
         return spec
 
     def _others(self) -> list[Callable[..., ModuleSpec | None]]:

@@ -129,7 +129,7 @@ def _part(cls: Any, config: dict[str, Any], kwargs: dict[str, Any]) -> Any:
     before = getattr(cls, "size", None)
     if isinstance(size, int):
         if isinstance(before, dict) and "longest_edge" not in before:
-            options = {"size": {key: size for key in before}}
+            options = {"size": dict.fromkeys(before, size)}
         elif before is None and "CLIP" in cls.__name__:
             options = {"size": {"shortest_edge": size}}
         elif before is None and "Qwen" not in cls.__name__:

@@ -117,7 +117,7 @@ def _patch_trainer(twin: Twin, module: ModuleType) -> None:
 
 def _reports(callback: Any) -> bool:
     name = getattr(callback, "__name__", type(callback).__name__)
-    return name in ("WandbCallback", "MLflowCallback", "CometCallback", "TensorBoardCallback", "SwanLabCallback", "NeptuneCallback", "ClearMLCallback")
+    return name.removesuffix("Callback") in ("Wandb", "MLflow", "Comet", "TensorBoard", "SwanLab", "Neptune", "ClearML")
 
 
 def _patch_callbacks(twin: Twin, module: ModuleType) -> None:
@@ -181,7 +181,7 @@ def _saved(twin: Twin, original: Any) -> Callable[..., Any]:
 def _loader(twin: Twin, original: Any) -> Callable[..., None]:
     def init(loader: Any, dataset: Any, *args: Any, **kwargs: Any) -> None:
         names = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout")
-        kwargs.update(zip(names, args))  # noqa: B905  (Python 3.9)
+        kwargs.update(zip(names, args))
         if kwargs.get("num_workers"):
             twin.off("worker processes")
         for name in ("num_workers", "prefetch_factor", "persistent_workers", "multiprocessing_context", "pin_memory", "pin_memory_device", "timeout"):

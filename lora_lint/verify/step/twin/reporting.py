@@ -13,7 +13,8 @@ from typing import Any
 from .common import Twin
 
 _REPORTS = {
-    "wandb", "mlflow", "comet_ml", "tensorboard", "tensorboardX", "swanlab", "neptune", "clearml", "trackio", "dvclive", "aim", "codecarbon", "sacred",
+    "wandb", "mlflow", "comet_ml", "tensorboard", "tensorboardX", "swanlab", "neptune", "clearml", "trackio", "dvclive", "aim", "codecarbon",
+    "sacred",
     "weave", "langfuse", "matplotlib", "seaborn", "pynvml", "nvidia_smi", "GPUtil", "evaluate", "rouge_score", "sacrebleu", "nltk", "bert_score",
     "torchinfo", "torchsummary",
 }  # fmt: skip

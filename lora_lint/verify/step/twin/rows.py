@@ -74,7 +74,8 @@ _KNOWN = [
 ]  # fmt: skip
 _GLUE = {
     "cola": "sentence", "sst2": "sentence", "mrpc": "sentence1 sentence2", "stsb": "sentence1 sentence2", "qqp": "question1 question2",
-    "mnli": "premise hypothesis", "qnli": "question sentence", "rte": "sentence1 sentence2", "wnli": "sentence1 sentence2", "ax": "premise hypothesis",
+    "mnli": "premise hypothesis", "qnli": "question sentence", "rte": "sentence1 sentence2", "wnli": "sentence1 sentence2",
+    "ax": "premise hypothesis",
     "boolq": "question passage", "cb": "premise hypothesis", "copa": "premise choice1 choice2 question", "wic": "sentence1 sentence2 word",
 }  # fmt: skip
 _NOT_COLUMNS = {
@@ -197,7 +198,7 @@ def value(twin: Twin, name: str, kind: str, row: int) -> Any:
         "images": lambda: [_image()],
         "audio": lambda: {"array": [0.0, 0.1] * 8000, "sampling_rate": 16000, "path": "sample.wav"},
     }.get(kind)
-    return made() if made is not None else text
+    return made() if made is not None else text  # type: ignore[no-untyped-call]
 
 
 def _image() -> Any:

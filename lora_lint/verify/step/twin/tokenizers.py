@@ -28,7 +28,7 @@ _KEPT = (
     "padding_side", "truncation_side", "model_max_length", "pad_token", "eos_token", "bos_token", "unk_token", "cls_token", "sep_token", "mask_token",
     "additional_special_tokens", "extra_special_tokens", "clean_up_tokenization_spaces", "model_input_names", "src_lang", "tgt_lang",
 )  # fmt: skip
-_SPECIAL = {"bos": "bos_token", "eos": "eos_token", "pad": "pad_token", "unk": "unk_token", "cls": "cls_token", "sep": "sep_token", "mask": "mask_token"}
+_SPECIAL = {name: f"{name}_token" for name in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")}
 
 _HEAD = "{% if messages[0]['role'] == 'system' %}{% set rest = messages[1:] %}{% set first = messages[0]['content'] %}{% else %}{% set rest = messages %}{% set first = '' %}{% endif %}"  # noqa: E501
 
@@ -204,7 +204,8 @@ def _tokens(name: str, style: str) -> tuple[Tokens, str | None]:
     if not is_chat(name):
         return tokens, None
     changed = {"eos": tokens.chat_eos or tokens.eos, "pad": tokens.chat_pad or tokens.pad}
-    return replace(tokens, **changed, more=tuple(dict.fromkeys((*tokens.more, *filter(None, (tokens.eos,)))))), CHATS[tokens.chat]
+    more = tuple(dict.fromkeys((*tokens.more, *filter(None, (tokens.eos,)))))
+    return replace(tokens, **changed, more=more), CHATS[tokens.chat]  # type: ignore[arg-type]
 
 
 def _as_in(folder: str, tokens: Tokens, template: str | None) -> tuple[Tokens, str | None]:
@@ -223,7 +224,7 @@ def _as_in(folder: str, tokens: Tokens, template: str | None) -> tuple[Tokens, s
     if os.path.isfile(path):
         with open(path, encoding="utf-8") as stream:
             template = stream.read()
-    return replace(tokens, **named), template
+    return replace(tokens, **named), template  # type: ignore[arg-type]
 
 
 def _text(token: Any) -> str | None:
