@@ -15,7 +15,7 @@ from lora_lint.cli import cli
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "rules/README.md", "tests/bench/README.md", "tests/matrix/README.md", "docs/ci.md"]
-PAGES += ["docs/editors.md", "docs/pre-commit.md"]
+PAGES += ["docs/editors.md", "docs/pre-commit.md", "docs/verify.md"]
 TEST_COMMAND = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
 
 
@@ -85,7 +85,7 @@ def test_architecture_names_every_module_and_nothing_else() -> None:
     missing = {name for name in named if "*" not in name and not (ROOT / name).exists()}
     assert not missing
     modules = {f"lora_lint/{path.relative_to(ROOT / 'lora_lint').as_posix()}" for path in (ROOT / "lora_lint").rglob("*.py")}
-    grouped = {m for m in modules if re.fullmatch(r"lora_lint/(rules/ll.*|libraries/(?!registry|python|torch|transformers).*|.*__init__)\.py", m)}
+    grouped = {m for m in modules if re.fullmatch(r"lora_lint/(rules/ll.*|verify/step/.*|libraries/(?!registry|python|torch|transformers).*|.*__init__)\.py", m)}
     assert modules - grouped <= named, "a module without a paragraph in ARCHITECTURE.md"
     tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
     assert {Path(name).name for name in re.findall(r"test_\w+\.py", text)} <= tests
