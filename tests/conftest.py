@@ -8,10 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lora_lint import engine
 from lora_lint.findings import Applicability, Edit, Finding, Fix, Severity, Span, Step
 from lora_lint.source import Source
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
