@@ -147,17 +147,17 @@ class _Files:
         if not _DATA.search(path):
             return None
         line = twin.record.line()
-        plain = path.lower().endswith(".txt")  # lines of text, whatever the script makes of them
+        plain = _plain_columns(path, twin.source)
         if not plain and not rows.is_known(twin, line):
             twin.off(f"reading {path}: there is no such file here, and nothing tells what would be in it")
             return None
         if path not in self._made:
             place = os.path.join(twin.root, "data", "missing", str(len(self._made)), os.path.basename(path))
             _makedirs(os.path.dirname(place))
-            table = rows.table(twin, ["text"] if plain else rows.guessed(twin, line), twin.rows)
+            table = rows.table(twin, plain or rows.guessed(twin, line), twin.rows)
             lines = [dict(zip(table, values)) for values in zip(*table.values())]
             with _open(place, "w", encoding="utf-8") as stream:
-                stream.write(_text(path, lines, twin))
+                stream.write(_lines(lines) if plain else _text(path, lines, twin))
             self._made[path] = place
             twin.replaced("file", path, f"{len(lines)} synthetic rows of {', '.join(table)}")
         return self._made[path]
@@ -255,11 +255,25 @@ class _Files:
 _exists, _makedirs, _open = os.path.exists, os.makedirs, builtins.open  # as they are now
 
 
+def _plain_columns(path: str, source: str) -> list[str]:
+    """The columns of a file that the script reads as lines: a text, or as many texts as it splits a line at tabs into; empty for others."""
+    if path.lower().endswith(".txt"):
+        return ["text"]
+    if not path.lower().endswith(".tsv") or "DictReader" in source or "read_csv" in source:
+        return []
+    split = re.search(r"""([\w, ]+?)\s*(?:=|\bin\b)[^=\n]*split\(\s*(?:sep=)?["']\\t["']""", source)
+    names = [name.strip() for name in split[1].split(",") if name.strip()] if split else []
+    return [f"text_{number}" for number in range(max(len(names), 2))]
+
+
+def _lines(table: list[dict[str, Any]]) -> str:
+    """Rows as lines, their values between tabs."""
+    return "".join("\t".join(str(value) for value in row.values()) + "\n" for row in table)
+
+
 def _text(path: str, lines: list[dict[str, Any]], twin: Twin) -> str:
     """Rows as the contents of a file of its kind."""
     extension = path.rpartition(".")[2].lower()
-    if extension == "txt":
-        return "".join(" ".join(str(value) for value in line.values()) + "\n" for line in lines)
     if extension in ("csv", "tsv"):
         mark = "," if extension == "csv" else "\t"
         return "\n".join(mark.join(str(value) for value in line) for line in [list(lines[0]), *(line.values() for line in lines)]) + "\n"
