@@ -17,6 +17,7 @@ _KNOWN = [
         (r"guanaco-llama2", "train", "text"),
         (r"openassistant/oasst|/oasst[12]$", "train validation", "message_id parent_id user_id text role lang rank:float"),
         (r"ultrachat_200k", "train_sft test_sft train_gen test_gen", "prompt prompt_id messages"),
+        (r"trl-lib/ultrafeedback_binarized", "train test", "chosen:messages rejected:messages score_chosen:float score_rejected:float"),
         (r"ultrafeedback_binarized", "train_prefs train_sft test_prefs test_sft train_gen test_gen",
          "prompt prompt_id chosen:messages rejected:messages messages score_chosen:float score_rejected:float"),
         (r"ultrafeedback-binarized-preferences|distilabel.*(dpo|pairs)|dpo-mix|orca_dpo_pairs", "train", "system question prompt chosen rejected"),
