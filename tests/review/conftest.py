@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from review.fake_github import Repository, serve, start
 
 from lora_lint.cli import cli
+from review.fake_github import Repository, serve, start
 
 LOAD = """from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -14,8 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from review.fake_github import Repository, git
 from unidiff import PatchSet
+
+from review.fake_github import Repository, git
 
 BOT = {"id": 9, "username": "project_1_bot"}
 MERGE = "/projects/g%2Fp/merge_requests/7"

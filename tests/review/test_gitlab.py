@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
+from lora_lint.cli import cli
 from review.conftest import LOAD, MOVE, WRAP, Bot, Done
 from review.fake_github import Repository
 from review.fake_gitlab import serve
-
-from lora_lint.cli import cli
 
 
 @pytest.fixture
