@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import Program
 
+from conftest import Program
 from lora_lint import __version__, cli, engine
 
 Invoke = Callable[..., "Outcome"]

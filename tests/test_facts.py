@@ -5,12 +5,12 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
-from matrix.matrix import RESULTS, SCENARIOS, Row, beside_bounds, eras, known, known_texts, next_release, partners, read_rows, render, same_text
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from lora_lint.target import LIBRARIES, releases
 from lora_lint.versions import Fact, facts
+from matrix.matrix import RESULTS, SCENARIOS, Row, beside_bounds, eras, known, known_texts, next_release, partners, read_rows, render, same_text
 
 ROWS = read_rows()
 NAMES = sorted(facts())

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from matrix.matrix import Answer, ask, eras, known_texts, measure, surprises
 
 from lora_lint.target import LIBRARIES
 from lora_lint.versions import facts
+from matrix.matrix import Answer, ask, eras, known_texts, measure, surprises
 
 # Checkpointing has to need input gradients for these to be asked, and on transformers 5 it does not.
 SILENT = {"sft-config-leaves-inputs", "sft-leaves-wrapped-model"}
