@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from matrix import base_python, environment, eras
 
 from lora_lint.config import Config, Overrides, settings
 from lora_lint.engine import Projects, check_file
 from lora_lint.verify import VerifyError
 from lora_lint.verify.session import Request, Session
+from matrix import base_python, environment, eras
 
 RULES = Path(__file__).resolve().parents[2] / "rules"
 

@@ -150,7 +150,9 @@ class Tokenizers:
         raw.train_from_iterator(self._texts, trainer)
         raw = _filled(raw)
         size = min(positions, 1 << 17)
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, model_max_length=size, **named)
+        # The general class makes token_type_ids on older releases; of the families, only BERT's own do.
+        inputs = ["input_ids", *(["token_type_ids"] if tokens.cls == "[CLS]" else []), "attention_mask"]
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, model_max_length=size, model_input_names=inputs, **named)
         _add(tokenizer, list(tokens.more))
         tokenizer._tokenizer.post_processor = _around_texts(tokenizer, tokens.around)
         return tokenizer
