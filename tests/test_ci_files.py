@@ -55,6 +55,25 @@ def test_they_use_inputs_and_options_that_exist() -> None:
                 assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line)) <= options, line
 
 
+def test_the_action_imports_nothing_from_the_working_folder() -> None:
+    """After a download of an artifact, or in a checkout, a ``venv.py`` there would run with the token of the workflow."""
+    script = "\n".join(step["run"] for step in yaml.safe_load(ACTION.read_text(encoding="utf-8"))["runs"]["steps"])
+    calls = re.findall(r'python3?"? (.*)', script)
+    assert len(calls) == 2
+    assert all(call.startswith("-I ") for call in calls)
+
+
+def test_the_second_half_for_forks_follows_the_first_alone() -> None:
+    files = {file.name: yaml.safe_load(file.read_text(encoding="utf-8")) for file in WORKFLOWS}
+    followed = files["github-fork-post.yml"][True]["workflow_run"]["workflows"]  # YAML 1.1 reads the key `on` as true
+    assert [name for name, file in files.items() if file["name"] in followed] == ["github-fork-lint.yml"]
+
+
+def test_the_report_of_a_fork_is_unpacked_into_a_folder_of_its_own() -> None:
+    download, post = yaml.safe_load((ROOT / "docs" / "ci" / "github-fork-post.yml").read_text(encoding="utf-8"))["jobs"]["post"]["steps"]
+    assert post["with"]["arguments"].startswith(f"--post {download['with']['path']}/")
+
+
 def test_the_action_runs(tmp_path: Path) -> None:
     """The script of its second step, with the installed program in the place of the one that its first step installs."""
     bash = shutil.which("bash")
@@ -72,7 +91,10 @@ def test_the_action_runs(tmp_path: Path) -> None:
 
     done = run("check", "examples/dispatched_cuda.py examples/qlora_checkpointing.py", "--target transformers==4.44.2")
     assert (done.returncode, done.stdout.count("::error"), done.stdout.count("::warning")) == (1, 2, 1)
+    done = run("check", "examples/dispatched_cuda.py\nexamples/qlora_checkpointing.py\n", "--target\ntransformers==4.44.2")
+    assert (done.returncode, done.stdout.count("::error"), done.stdout.count("::warning")) == (1, 2, 1)
     assert run("check", "examples/dispatched_cuda.py; touch x", "--isolated").returncode == 2
+    assert not (ROOT / "x").exists()
     done = run("other", ".")
     assert (done.returncode, done.stdout) == (2, "::error title=lora-lint::unknown mode: write check, review or sarif\n")
     assert run("review", ".").stderr.startswith("error: no pull request: ")
