@@ -1,170 +1,222 @@
-"""What ``torch.cuda`` and ``torch.accelerator`` say of the virtual devices."""
+"""What else of torch and its libraries asks for the device: autocast, generators, files, optimizers, several devices, caches."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+import torch.nn.parallel.comm
 
-from .tags import device, state
+from ..patches import Patches
+from .tags import CPU, device_of, devices, placed
 
-_MEMORY = 80 << 30  # bytes of a device
-_NAME = "Virtual CUDA"
-
-
-class Properties:
-    """The properties of a device: those of an A100, in name and number."""
-
-    name, major, minor, total_memory, multi_processor_count = _NAME, 8, 0, _MEMORY, 108
-    gcnArchName = ""  # noqa: N815 - torch's name
-    warp_size, regs_per_multiprocessor, max_threads_per_multi_processor, L2_cache_size = 32, 65536, 2048, 40 << 20
-    uuid, is_integrated, is_multi_gpu_board = "00000000-0000-0000-0000-000000000000", 0, 0
+_PRIORITY = 5  # before torch's own ways to write down and find a storage's device
+_CACHING = ("transformers.utils.import_utils", "transformers.utils.generic", "accelerate.utils.imports", "peft.import_utils", "trl.import_utils")
+_REBOUND = ("transformers", "accelerate", "peft", "trl", "bitsandbytes", "datasets", "safetensors")
 
 
-class Nothing:
-    """A stream, an event, a graph: everything has happened already."""
+def install(patches: Patches) -> Callable[[], None]:
+    """Replace them; returns what undoes what ``patches`` cannot."""
+    undone = [_install_files(), _install_scripting()]
+    _install_autocast(patches)
+    _install_generator(patches)
+    _install_grouping(patches)
+    _install_parallel(patches)
+    _forget_answers()
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def undo() -> None:
+        for step in undone:
+            step()
+        _forget_answers()
+
+    return undo
+
+
+def _install_files() -> Callable[[], None]:
+    """``torch.save`` writes the virtual device, ``torch.load`` gives it back, and ``map_location`` works as ever."""
+    registry = torch.serialization._package_registry
+    before = list(registry)
+
+    def tag(storage: Any) -> str | None:
+        device = getattr(storage, "_virtual_device", None)
+        return str(device) if isinstance(device, type(CPU)) else None
+
+    def restore(storage: Any, location: str) -> Any:
+        if not location.startswith("cuda"):
+            return None
+        device = placed(location)
+        inner = getattr(storage, "_untyped_storage", storage)
+        inner._virtual_device = device
+        return storage
+
+    torch.serialization.register_package(_PRIORITY, tag, restore)
+
+    def undo() -> None:
+        registry[:] = before
+
+    return undo
+
+
+def _install_scripting() -> Callable[[], None]:
+    """Functions that are compiled cannot be made of Python replacements; they run as Python instead."""
+    from torch.jit import _state
+
+    if not _state._enabled.enabled:
+        return lambda: None
+    _state.disable()
+
+    def undo() -> None:
+        _state.enable()
+
+    return undo
+
+
+def _install_autocast(patches: Patches) -> None:
+    """``autocast("cuda")`` switches the CPU's on as well, for that is what computes."""
+
+    def switch(original: Callable[..., Any]) -> Callable[..., Any]:
+        def set_(*args: Any) -> Any:
+            device, value = args if len(args) == 2 else ("cuda", args[0])
+            original(*args)
+            if device == "cuda":
+                with contextlib.suppress(TypeError):
+                    return original("cpu", value)
+                torch.set_autocast_cpu_enabled(value)
+            return None
+
+        return set_
+
+    patches.wrap(torch, "set_autocast_enabled", switch)
+    for name in ("set_autocast_dtype", "set_autocast_gpu_dtype"):
+        if not hasattr(torch, name):
+            continue
+
+        def narrow(original: Callable[..., Any]) -> Callable[..., Any]:
+            def set_(*args: Any) -> None:
+                original(*args)
+                if len(args) == 2 and args[0] == "cuda":
+                    original("cpu", args[1])
+                elif len(args) == 1:
+                    torch.set_autocast_cpu_dtype(args[0])
+
+            return set_
+
+        patches.wrap(torch, name, narrow)
+
+
+class _GeneratorType(type(torch.Generator)):  # type: ignore[misc]
+    """``isinstance(x, torch.Generator)`` holds for real ones."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _REAL_GENERATOR)
+
+
+_REAL_GENERATOR = torch.Generator
+
+
+class _Generator(torch.Generator, metaclass=_GeneratorType):
+    """Random numbers for a virtual device; they are the CPU's."""
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        made = super().__new__(cls, device="cpu")
+        made._virtual_device = placed(device)
+        return made
+
+    def __init__(self, device: Any = "cpu") -> None:
         pass
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return lambda *_, **__: {"elapsed_time": 0.0, "query": True, "is_capturing": False}.get(name)
-
-    def __enter__(self) -> Nothing:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        pass
+    @property
+    def device(self) -> Any:
+        """Where it says it is."""
+        return self._virtual_device
 
 
-class Chosen:
-    """``with torch.cuda.device(1):``"""
-
-    def __init__(self, wanted: Any = None) -> None:
-        self._wanted = wanted
-        self._before = 0
-
-    def __enter__(self) -> Chosen:
-        self._before = state.current
-        if self._wanted is not None:
-            set_device(self._wanted)
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        state.current = self._before
+def _install_generator(patches: Patches) -> None:
+    patches.set(torch, "Generator", _Generator)
+    if not getattr(torch.cuda, "default_generators", ()):
+        patches.set(torch.cuda, "default_generators", tuple(_Generator(device) for device in range(type(devices).count)))
 
 
-def set_device(wanted: Any) -> None:
-    """Change what ``cuda`` without a number means."""
-    found = device(wanted)
-    if found is not None and found.type == "cuda" and found.index is not None and found.index >= 0:
-        state.current = found.index
+def _install_grouping(patches: Patches) -> None:
+    """Optimizers treat the tensors of one device together."""
+
+    def by_device(original: Callable[..., Any]) -> Callable[..., Any]:
+        def group(lists: Any, with_indices: bool = False) -> Any:
+            found: dict[Any, Any] = {}
+            for (device, dtype), (columns, indices) in original(lists, True).items():
+                for row, number in enumerate(indices):
+                    first = columns[0][row]
+                    key = (device if first is None else device_of(first), dtype)
+                    if key not in found:
+                        found[key] = ([[] for _ in columns], [])
+                    for column, into in zip(columns, found[key][0]):
+                        if column:
+                            into.append(column[row])
+                    found[key][1].append(number)
+            return found if with_indices else {key: (columns, []) for key, (columns, _) in found.items()}
+
+        return group
+
+    patches.wrap(torch._C, "_group_tensors_by_device_and_dtype", by_device)
 
 
-def _value(value: Any) -> Callable[..., Any]:
-    return lambda *_, **__: value
+def _install_parallel(patches: Patches) -> None:
+    """What ``nn.DataParallel`` does across devices."""
+
+    def on(index: int) -> Any:
+        return CPU if index < 0 else placed(index)
+
+    def scatter(tensor: torch.Tensor, indices: Any, sizes: Any = None, dim: int = 0, streams: Any = None) -> Any:
+        parts = tensor.split(list(sizes), dim) if sizes else tensor.chunk(len(indices), dim)
+        return tuple(part.to(on(index)) for index, part in zip(indices, parts))
+
+    def broadcast(tensor: torch.Tensor, indices: Any) -> list[torch.Tensor]:
+        return [tensor.to(on(index)) for index in indices]
+
+    def broadcast_all(tensors: Iterable[torch.Tensor], indices: Any, buffer_size: int = 0) -> list[list[torch.Tensor]]:
+        tensors = list(tensors)
+        return [[tensor.to(on(index)) for tensor in tensors] for index in indices]
+
+    def gather(tensors: Iterable[torch.Tensor], dim: int, index: Any = None) -> torch.Tensor:
+        target = placed("cuda") if index is None else on(index)
+        return torch.cat([tensor.to(target) for tensor in tensors], dim)
+
+    def reduce_add(tensors: Iterable[torch.Tensor], destination: Any = None) -> torch.Tensor:
+        target = placed("cuda" if destination is None else destination)
+        return torch.stack([tensor.to(target) for tensor in tensors]).sum(0)
+
+    def reduce_all(lists: Iterable[Iterable[torch.Tensor]], destination: Any = None, buffer_size: int = 0) -> Any:
+        return tuple(reduce_add(tensors, destination) for tensors in zip(*lists))
+
+    patches.set(torch.nn.parallel.comm, "reduce_add", reduce_add)
+    patches.set(torch.nn.parallel.comm, "reduce_add_coalesced", reduce_all)
+    for name, function in (("_scatter", scatter), ("_broadcast", broadcast), ("_broadcast_coalesced", broadcast_all), ("_gather", gather)):
+        patches.set(torch._C, name, function)
 
 
-def install(devices: int) -> None:
-    """Replace what asks the driver."""
-    checked = _checked(devices)
-    answers: dict[str, Any] = {
-        "is_available": _value(True),
-        "is_initialized": _value(True),
-        "init": _value(None),
-        "_lazy_init": _value(None),
-        "device_count": _value(devices),
-        "current_device": lambda: state.current,
-        "set_device": checked(set_device),
-        "device": Chosen,
-        "device_of": Nothing,
-        "get_device_name": _value(_NAME),
-        "get_device_capability": _value((8, 0)),
-        "get_device_properties": checked(lambda *_: Properties),
-        "get_arch_list": _value(["sm_80"]),
-        "is_current_stream_capturing": _value(False),
-        "is_bf16_supported": _value(True),
-        "is_tf32_supported": _value(True),
-        "can_device_access_peer": _value(True),
-        "mem_get_info": checked(lambda *_: (_MEMORY, _MEMORY)),
-        "memory_stats": _value({}),
-        "memory_summary": _value(""),
-        "empty_cache": _value(None),
-        "ipc_collect": _value(None),
-        "synchronize": _value(None),
-        "reset_peak_memory_stats": _value(None),
-        "reset_max_memory_allocated": _value(None),
-        "set_per_process_memory_fraction": _value(None),
-        "manual_seed": _value(None),
-        "manual_seed_all": _value(None),
-        "seed": _value(None),
-        "seed_all": _value(None),
-        "initial_seed": _value(0),
-        "get_rng_state": lambda *_: torch.get_rng_state(),
-        "set_rng_state": _value(None),
-        "get_rng_state_all": lambda: [torch.get_rng_state() for _ in range(devices)],
-        "set_rng_state_all": _value(None),
-        "Stream": Nothing,
-        "Event": Nothing,
-        "stream": Nothing,
-        "current_stream": Nothing,
-        "default_stream": Nothing,
-    }
-    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "utilization"):
-        answers[name] = _value(0)
-    for name, answer in answers.items():
-        _replace(torch.cuda, name, answer)
-    accelerator = getattr(torch, "accelerator", None)
-    if accelerator is not None:
-        answers = {
-            "is_available": _value(True),
-            "device_count": _value(devices),
-            "current_accelerator": _value(torch.device("cuda")),
-            "current_device_index": lambda: state.current,
-            "current_device_idx": lambda: state.current,
-            "set_device_index": checked(set_device),
-            "set_device_idx": checked(set_device),
-            "current_stream": Nothing,
-            "set_stream": _value(None),
-            "synchronize": _value(None),
-            "empty_cache": _value(None),
-            "memory_allocated": _value(0),
-            "max_memory_allocated": _value(0),
-            "memory_reserved": _value(0),
-            "max_memory_reserved": _value(0),
-            "memory_stats": _value({}),
-            "reset_peak_memory_stats": _value(None),
-            "get_memory_info": _value((_MEMORY, _MEMORY)),
-        }
-        for name, answer in answers.items():
-            _replace(accelerator, name, answer)
+def _forget_answers() -> None:
+    """Libraries remember whether there is CUDA; let them ask again."""
+    for name in _CACHING:
+        if name in sys.modules:
+            for value in list(vars(sys.modules[name]).values()):
+                with contextlib.suppress(Exception):
+                    value.cache_clear()
 
 
-def _checked(devices: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Refuse numbers of devices that are not there."""
-
-    def decorate(answer: Callable[..., Any]) -> Callable[..., Any]:
-        def call(wanted: Any = None, *rest: Any, **more: Any) -> Any:
-            found: torch.device | None = device(wanted)
-            if found is not None and found.index is not None and found.index >= devices:
-                raise RuntimeError("CUDA error: invalid device ordinal")
-            return answer(wanted, *rest, **more)
-
-        return call
-
-    return decorate
-
-
-def _replace(module: Any, name: str, answer: Any) -> None:
-    """Put an answer into a module of torch, and into the modules that have taken the function out of it."""
-    old = getattr(module, name, None)
-    setattr(module, name, answer)
-    if old is None or not callable(old):
-        return
-    for other in list(sys.modules.values()):
-        if getattr(other, "__name__", "").startswith(("torch.cuda", "torch.accelerator")) and other.__dict__.get(name) is old:
-            setattr(other, name, answer)
+def rebind(patches: Patches, before: dict[Any, dict[str, Any]]) -> None:
+    """Give libraries the replacements of what they took from torch's modules by name; ``before`` is how these were."""
+    replaced: dict[int, Any] = {}
+    for owner, names in before.items():
+        for name, value in names.items():
+            new = vars(owner).get(name)
+            if new is not value and callable(value):
+                replaced[id(value)] = new
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _REBOUND and isinstance(module, types.ModuleType):
+            for attribute, value in list(vars(module).items()):
+                if id(value) in replaced:
+                    patches.set(module, attribute, replaced[id(value)])

@@ -1,102 +1,123 @@
-"""On which virtual device a tensor lies: a tag on its storage, which views, detached tensors and ``.data`` share."""
+"""Which virtual device a tensor lies on: a mark on its storage, so that views, ``.data`` and saved tensors keep it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._pytree import tree_leaves
 
 CPU = torch.device("cpu")
-_MANY = 20_000  # tags; beyond, those of storages that are gone are dropped
-_real_device = torch.Tensor.device.__get__
-_tags: dict[int, tuple[StorageWeakRef, torch.device]] = {}
-_lock = threading.Lock()
+REAL_DEVICE = torch.device
+"""The type itself, whatever ``torch.device`` is replaced by."""
+ANYWHERE = object()
+"""Mark of what a library's C++ code made by itself: it follows the first tensor that it meets."""
+_MARK = "_virtual_device"
+_MISSING_ORDINAL = (
+    "CUDA error: invalid device ordinal\n"
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.\n"
+    "For debugging consider passing CUDA_LAUNCH_BLOCKING=1"
+)
+_raw_device = torch._C.TensorBase.device.__get__
+_storage = torch._C.TensorBase.untyped_storage
 
 
-class State(threading.local):
-    """What holds in a thread: the current device, the default one, the device of the function that is running, and whether nothing is compared."""
+class Devices(threading.local):
+    """The virtual devices, and the current one of each thread."""
 
+    count = 1
     current = 0
-    default: torch.device | None = None
-    ambient: torch.device | None = None
-    unchecked = 0
+
+    def named(self, index: int) -> torch.device:
+        """``cuda:index``, one object for each index. Raises what CUDA raises when there is no such device."""
+        if not 0 <= index < Devices.count:
+            raise getattr(torch, "AcceleratorError", RuntimeError)(_MISSING_ORDINAL)
+        while len(_named) <= index:
+            _named.append(REAL_DEVICE("cuda", len(_named)))
+        return _named[index]
 
 
-state = State()
+_named: list[torch.device] = []
+devices = Devices()
 
 
-def real_device(tensor: torch.Tensor) -> torch.device:
-    """Where the tensor really is."""
-    with torch._C.DisableTorchFunction():
-        return _real_device(tensor)
-
-
-def _storage(tensor: torch.Tensor) -> Any:
-    """The storage that carries the tag; ``None`` for tensors that have none, or are not on the CPU."""
-    if _real_device(tensor).type != "cpu" or tensor.layout is not torch.strided:
+def placed(device: Any) -> Any:
+    """A device, its name or its number as a ``torch.device``, with an index where it is cuda; None for anything else."""
+    if isinstance(device, bool):
         return None
+    if isinstance(device, int):
+        return devices.named(device)
+    if isinstance(device, str):
+        device = REAL_DEVICE(device)
+    if not isinstance(device, REAL_DEVICE):
+        return None
+    if device.type != "cuda":
+        return device
+    return devices.named(devices.current if device.index is None else device.index)
+
+
+def raw_device(tensor: torch.Tensor) -> torch.device:
+    """Where the numbers really are: the CPU, or ``meta``."""
+    return _raw_device(tensor)
+
+
+def mark_of(tensor: torch.Tensor) -> Any:
+    """A cuda device, ANYWHERE, or None for the CPU and for all that is never moved."""
     try:
-        return tensor.untyped_storage()
+        return getattr(_storage(tensor), _MARK, None)
+    except (NotImplementedError, RuntimeError):  # sparse, or wrapped by a function transform
+        inner = _unwrapped(tensor)
+        return ANYWHERE if inner is tensor else mark_of(inner)
+
+
+def mark(tensor: torch.Tensor, value: Any) -> None:
+    """Write a mark over the one that is there; None is the CPU's."""
+    try:
+        storage = _storage(tensor)
     except (NotImplementedError, RuntimeError):
-        return None
+        inner = _unwrapped(tensor)
+        if inner is not tensor:
+            mark(inner, value)
+        return
+    if value is not None or hasattr(storage, _MARK):
+        setattr(storage, _MARK, value)
 
 
 def device_of(tensor: torch.Tensor) -> torch.device:
-    """The device that the tensor is said to be on."""
-    with torch._C.DisableTorchFunction():
-        storage = _storage(tensor)
-        found = _tags.get(storage._cdata) if storage is not None else None
-        return found[1] if found else _real_device(tensor)
+    """The device that the tensor says it is on."""
+    raw = _raw_device(tensor)
+    if raw.type != "cpu":
+        return raw
+    value = mark_of(tensor)
+    return CPU if value is None or value is ANYWHERE else value
 
 
-def put(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Say that a tensor, and all that shares its storage, is on a device."""
-    with torch._C.DisableTorchFunction():
-        storage = _storage(tensor)
-        if storage is None:
-            return tensor
-        if device.type != "cuda":
-            _tags.pop(storage._cdata, None)
-            return tensor
-        if len(_tags) > _MANY:
-            with _lock:
-                for key in [key for key, (reference, _) in list(_tags.items()) if reference.expired()]:
-                    _tags.pop(key, None)
-        _tags[storage._cdata] = (StorageWeakRef(storage), device)
+def place(tensor: torch.Tensor, device: torch.device) -> None:
+    """Say that a tensor is on a device; nothing for one without numbers."""
+    if _raw_device(tensor).type == "cpu":
+        mark(tensor, device if device.type == "cuda" else None)
+
+
+def same_storage(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors share their numbers."""
+    try:
+        return bool(_storage(one)._cdata == _storage(other)._cdata)
+    except (NotImplementedError, RuntimeError):
+        return False
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors of a value as operators take and give them: one, or lists of them."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+
+
+def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
+    functorch = getattr(torch._C, "_functorch", None)
+    if functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
+        return functorch.get_unwrapped(tensor)
     return tensor
-
-
-def same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors share a storage."""
-    with torch._C.DisableTorchFunction():
-        one, other = _storage(a), _storage(b)
-        return one is not None and other is not None and one._cdata == other._cdata
-
-
-def device(given: Any) -> torch.device | None:
-    """A device as Python code writes it, CUDA with an index; ``None`` for what is no device."""
-    if isinstance(given, bool):
-        return None
-    if isinstance(given, int):
-        return torch.device("cuda", given)
-    if isinstance(given, str):
-        given = torch.device(given)
-    if not isinstance(given, torch.device):
-        return None
-    return torch.device("cuda", state.current) if given.type == "cuda" and given.index is None else given
-
-
-def tensors(*values: Any) -> Iterator[torch.Tensor]:
-    """The tensors in arguments or results, also in lists and dicts."""
-    for leaf in tree_leaves(values):
-        if isinstance(leaf, torch.Tensor):
-            yield leaf
-
-
-def cuda_among(values: Iterable[torch.Tensor]) -> torch.device | None:
-    """The first CUDA device among those of tensors."""
-    return next((found for found in map(device_of, values) if found.type == "cuda"), None)
