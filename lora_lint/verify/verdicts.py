@@ -17,6 +17,7 @@ from lora_lint.verify.seen import EMPTY_OPTIMIZER, NO_GRAD_FN, Failure, Forward,
 
 _LONGEST = 30  # lines of an expression that are taken for its own; of what is longer, the first
 _BEFORE_SCRIPT = ("no report", "killed", "timeout", "cannot start", "imports failed")
+_OFFLOADED = "You can't move a model that has some modules offloaded"
 _INFERENCE_TENSOR = "nference tensor"
 _PURELY_QUANTIZED = "purely quantized models"
 _NO_BACKWARD = re.compile(r"'(int|float\d*|ndarray|numpy\.\w+|list)' object has no attribute '(backward|mean|detach|grad_fn|item|to)'")
@@ -289,6 +290,8 @@ def _moved(look: Look) -> Answer:
     failed = next((move for move in moves if move.error is not None), None)
     if failed is not None:
         return Answer(Verdict.CONFIRMED, f"{headline(failed.error or '')}{_at(failed.line)}")
+    if error is not None and seen.failing_line in look.own and error.says(_OFFLOADED):  # accelerate's, before the model's own method
+        return Answer(Verdict.CONFIRMED, f"{error.text}{_at(seen.failing_line)}")
     if not seen.gpus:
         return Answer(Verdict.NEEDS, "a GPU, real or virtual")
     move = moves[-1] if moves else None

@@ -547,3 +547,12 @@ def test_adapters_outside_of_the_optimizer_are_a_fault() -> None:
     assert unexplained([], run(**data, optimizer={**held, "adapters_held": 8})) is None
     finding = replace(found("LL501"), span=Span(Position(9, 1), Position(9, 20)))
     assert unexplained([finding], run(**data, optimizer=held)) is None
+
+
+def test_ll301_is_confirmed_by_the_refusal_of_accelerate() -> None:
+    """Its wrapper of .to() raises before the method that is watched."""
+    finding = found("LL301")
+    refused = raised("RuntimeError", "You can't move a model that has some modules offloaded to cpu or disk.", line(finding), "before the step")
+    assert verdict(finding, **refused)[0] is CONFIRMED
+    elsewhere = raised("RuntimeError", "You can't move a model that has some modules offloaded to cpu or disk.", 300, "before the step")
+    assert verdict(finding, **elsewhere)[0] is not CONFIRMED

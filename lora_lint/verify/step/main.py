@@ -28,6 +28,14 @@ _VERSIONS = ("torch", "transformers", "peft", "trl", "accelerate", "bitsandbytes
 # Imported before the lock closes; what needs them brings them in as well.
 _LIBRARIES = ("torch", "transformers", "datasets", "accelerate", "peft", "bitsandbytes", "trl")
 _ON_TRANSFORMERS = set("peft trl accelerate bitsandbytes datasets unsloth diffusers sentence_transformers lightning pytorch_lightning".split())
+# What transformers imports on its way for these words; later, the lock would keep compiled parts out.
+_ON_THE_WAY = {
+    b"load_in_": ("bitsandbytes", "accelerate"),
+    b"BitsAndBytes": ("bitsandbytes", "accelerate"),
+    b"device_map": ("accelerate",),
+    b"Trainer": ("accelerate", "peft"),
+    b"_adapter": ("peft",),
+}
 _exit = os._exit
 
 
@@ -194,7 +202,9 @@ def mentioned(source: bytes, folder: str) -> set[str]:
     todo = [source]
     while todo:
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-            for name in _imports(ast.parse(todo.pop())):
+            text = todo.pop()
+            found.update(*(names for word, names in _ON_THE_WAY.items() if word in text and b"transformers" in text))
+            for name in _imports(ast.parse(text)):
                 if name in found:
                     continue
                 found.add(name)
