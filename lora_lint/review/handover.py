@@ -47,7 +47,7 @@ def read(path: Path, head: str, shown: Mapping[str, Lines]) -> list[Entry]:
         if path.stat().st_size > _LARGEST:
             raise ForgeError(f"{path}: larger than a report can be")
         report: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ForgeError(f"{path}: cannot read the report: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(report, dict) or report.get("format") != _FORMAT or not isinstance(report.get("findings"), list):
         raise ForgeError(f"{path}: not a report of `lora-lint review --write`")

@@ -44,11 +44,12 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 class Client:
-    """A forge's API under one address. ``wait`` sleeps for seconds."""
+    """A forge's API under one address. ``token`` is the variable that the token comes from, ``wait`` sleeps for seconds."""
 
-    def __init__(self, api: str, headers: Mapping[str, str], wait: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, api: str, headers: Mapping[str, str], token: str, wait: Callable[[float], None] = time.sleep) -> None:
         self._api = api.rstrip("/")
         self._headers = {"User-Agent": f"lora-lint/{__version__}", **headers}
+        self._token = token
         self._wait = wait
         self._waited = 0.0
         self._opener = urllib.request.build_opener(_Redirects())
@@ -97,8 +98,10 @@ class Client:
             except urllib.error.HTTPError as error:
                 pause = _pause(error, attempt, method)
                 if pause is None or attempt == _ATTEMPTS - 1:
-                    raise _failure(error, method, address) from None
-                self._sleep(pause, f"{method} {_shown(address)}: {error.code}")
+                    failure = _failure(error, method, address)
+                    raise ForgeError(f"{self._token} is not accepted: {failure}", 401) if error.code == 401 else failure from None
+                limit = " (rate limit)" if error.code in (403, 429) else ""
+                self._sleep(pause, f"{method} {_shown(address)}: {error.code}{limit}")
             except (OSError, HTTPException) as error:  # URLError is an OSError
                 if method != "GET" or attempt == _ATTEMPTS - 1:
                     raise ForgeError(f"{method} {_shown(address)}: {_reason(error)}") from None
@@ -144,7 +147,7 @@ def _failure(error: urllib.error.HTTPError, method: str, address: str) -> ForgeE
         text = []
     words = " ".join("; ".join(part for part in text if part).split())[:500]
     message = f"{method} {_shown(address)}: {error.code} {words or error.reason}"
-    refused = method != "GET" and (error.code in (401, 403) or (method == "POST" and error.code == 404))
+    refused = method != "GET" and (error.code == 403 or (method == "POST" and error.code == 404))
     return (ReadOnlyError if refused else ForgeError)(message, error.code)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from lora_lint.config import ConfigError
 from lora_lint.engine import FileResult
 from lora_lint.findings import Severity
-from lora_lint.report import Report, render
+from lora_lint.report import Report, additions, render
 from lora_lint.report.entries import Entry
 from lora_lint.report.places import root
 from lora_lint.report.terminal import complain, echo
@@ -60,7 +60,8 @@ def review(options: Options) -> int:
         elif options.dry_run:
             _show(plan(found, shown, [], options.max_comments))
         else:
-            _carry_out(forge, pull, found, shown, options.max_comments, env)
+            if not _carry_out(forge, pull, found, shown, options.max_comments, env):
+                return 0
     except (ForgeError, ConfigError, OSError) as error:
         complain(f"error: {error}")
         return FAILED
@@ -79,8 +80,8 @@ def _lint(forge: Forge, pull: PullRequest, changes: Sequence[ChangedFile]) -> tu
         return comparison.introduced(), comparison.fail_on
 
 
-def _carry_out(forge: Forge, pull: PullRequest, found: list[Entry], shown: Mapping[str, Lines], most: int, env: Mapping[str, str]) -> None:
-    """Bring the comments on the pull request in line with what was found. Raises ``ForgeError``."""
+def _carry_out(forge: Forge, pull: PullRequest, found: list[Entry], shown: Mapping[str, Lines], most: int, env: Mapping[str, str]) -> bool:
+    """Bring the comments on the pull request in line with what was found; ``False`` where it has moved on. Raises ``ForgeError``."""
     made = plan(found, shown, forge.remarks(), most)
     try:
         for remark, comment in made.edit:
@@ -96,11 +97,17 @@ def _carry_out(forge: Forge, pull: PullRequest, found: list[Entry], shown: Mappi
     except ReadOnlyError as error:
         on_github = bool(env.get("GITHUB_ACTIONS"))
         complain(f"warning: {error}; the findings are {'annotations' if on_github else 'printed'} instead")
-        echo(render(_report(found, root()), "github") if on_github else render(_report(found, ""), "concise"))
+        report = _report(found, root() if on_github else "")
+        echo(render(report, "github" if on_github else "concise"))
+        for file, added in additions(report, "github") if on_github else ():
+            with Path(file).open("a", encoding="utf-8", newline="\n") as stream:
+                stream.write(added)
     except ForgeError as error:
         if error.status != _UNPROCESSABLE or forge.pull_request().head == pull.head:
             raise
         complain("warning: the pull request has got new commits meanwhile; the run for these will review it")
+        return False
+    return True
 
 
 def _report(found: Sequence[Entry], base: str) -> Report:

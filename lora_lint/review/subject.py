@@ -87,9 +87,9 @@ def _client(gitlab: bool, env: Mapping[str, str]) -> Client:
         token = env.get("GITLAB_TOKEN")
         if not token:
             raise ForgeError("GITLAB_TOKEN is not set: it needs a token with the scope `api`, since a job's own may not comment")
-        return Client(env.get("CI_API_V4_URL", "https://gitlab.com/api/v4"), {"Private-Token": token})
+        return Client(env.get("CI_API_V4_URL", "https://gitlab.com/api/v4"), {"Private-Token": token}, "GITLAB_TOKEN")
     token = env.get("GITHUB_TOKEN") or env.get("GH_TOKEN")
     if not token:
         raise ForgeError("GITHUB_TOKEN is not set")
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
-    return Client(env.get("GITHUB_API_URL", "https://api.github.com"), headers)
+    return Client(env.get("GITHUB_API_URL", "https://api.github.com"), headers, "GITHUB_TOKEN")

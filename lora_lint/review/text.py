@@ -60,7 +60,7 @@ def opening(number: int) -> str:
 
 def settled(commit: str) -> str:
     """What is left of a comment that somebody replied to, once its finding is gone."""
-    return f"✅ Not found any more at {markdown(commit[:12])}.\n\n{MARK} settled -->"
+    return f"✅ Fixed in `{commit[:12]}`.\n\n{MARK} settled -->"
 
 
 def _row(finding: Finding, at: str) -> str:

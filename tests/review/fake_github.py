@@ -49,6 +49,7 @@ class Repository:
     requests: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     read_only: bool = False
+    refused: bool = False
     limited: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     before_review: Callable[[], None] | None = None
     hide_patches: bool = False
@@ -152,6 +153,9 @@ def serve(repository: Repository) -> Iterator[str]:
                 return
             if not self.headers.get("Authorization", "").startswith("Bearer "):
                 self.answer(401, {"message": "Requires authentication"})
+                return
+            if repository.refused:
+                self.answer(401, {"message": "Bad credentials"})
                 return
             kind = (self.headers.get("Content-Type") or "application/json").split(";")[0]
             request = MockRequest("http://127.0.0.1", self.command.lower(), address.path, args=query, data=raw or None, content_type=kind)

@@ -66,7 +66,7 @@ def test_the_second_push_writes_edits_and_deletes(repository: Repository, bot: B
     assert bot().returncode == 1
     own = [comment for comment in repository.comments if comment["user"]["type"] == "Bot"]
     assert [comment["path"] for comment in own] == ["b.py", "c.py", "d.py"]
-    assert own[0]["body"].startswith("✅ Not found any more at ")
+    assert own[0]["body"].startswith("✅ Fixed in `")
     assert own[1]["id"] == kept
     assert "c.py:8" in own[1]["body"]
     assert len(repository.reviews) == 2
@@ -142,11 +142,13 @@ def test_a_rule_that_is_met_often_gets_one_comment(repository: Repository, bot: 
     assert [row["path"] for row in repository.comments] == [f"f{number}.py" for number in range(1, 6)] or len(repository.comments) == 5
 
 
-def test_a_read_only_token_leads_to_annotations(repository: Repository, bot: Bot) -> None:
+def test_a_read_only_token_leads_to_annotations(repository: Repository, bot: Bot, tmp_path: Path) -> None:
     repository.read_only = True
     repository.commit("topic", {"a.py": LOAD + MOVE})
-    done = bot()
+    summary = tmp_path / "summary.md"
+    done = bot(GITHUB_STEP_SUMMARY=str(summary))
     assert done.returncode == 1
+    assert "LL301" in summary.read_text(encoding="utf-8")
     assert done.stdout.startswith("::warning title=lora-lint (LL301),file=a.py,line=7,")
     assert "Resource not accessible by integration; the findings are annotations instead" in done.stderr
     assert repository.comments == []
@@ -184,7 +186,7 @@ def test_two_workflows_and_a_hostile_report(repository: Repository, bot: Bot, tm
     assert bot("--post", str(report), GITHUB_EVENT_PATH=str(event)).returncode == 0
     (comment,) = repository.comments
     assert "script" not in comment["body"]
-    for text in ("[]", "{", json.dumps({**written, "head": "0" * 40})):
+    for text in ("[]", "{", "[" * 100_000, json.dumps({**written, "head": "0" * 40})):
         report.write_text(text, encoding="utf-8")
         done = bot("--post", str(report), GITHUB_EVENT_PATH=str(event))
         assert done.returncode == 2
@@ -200,14 +202,14 @@ def test_limits_are_waited_for(repository: Repository, bot: Bot) -> None:
     repository.limited = [(429, {"Retry-After": "4000"})]
     done = bot()
     assert done.returncode == 2
-    assert done.stderr == "error: GET /repos/o/r/pulls/7: 429; not waiting another 4000 s\n"
+    assert done.stderr == "error: GET /repos/o/r/pulls/7: 429 (rate limit); not waiting another 4000 s\n"
 
 
 def test_a_push_during_the_review_ends_it(repository: Repository, bot: Bot) -> None:
     repository.commit("topic", {"a.py": LOAD + MOVE})
     repository.before_review = lambda: repository.commit("topic", {"README.md": f"{len(repository.requests)}\n"})
     done = bot()
-    assert repository.comments == []
+    assert (done.returncode, repository.comments) == (0, [])
     assert "the pull request has got new commits meanwhile" in done.stderr
 
 
@@ -260,7 +262,7 @@ def test_dry_run_prints_and_writes_nothing(repository: Repository, bot: Bot) -> 
     assert not [request for request in repository.requests if not request.startswith("GET")]
 
 
-def test_what_is_missing_is_said_in_one_line(bot: Bot) -> None:
+def test_what_is_missing_is_said_in_one_line(repository: Repository, bot: Bot) -> None:
     for variables, text in (
         ({"GITHUB_TOKEN": ""}, "error: GITHUB_TOKEN is not set\n"),
         ({"GITHUB_EVENT_PATH": "/nowhere"}, "error: /nowhere: cannot read the event: [Errno 2] No such file or directory: '/nowhere'\n"),
@@ -268,5 +270,8 @@ def test_what_is_missing_is_said_in_one_line(bot: Bot) -> None:
     ):
         done = bot(**variables)
         assert (done.returncode, done.stderr) == (2, text)
+    repository.refused = True
+    assert bot().stderr == "error: GITHUB_TOKEN is not accepted: GET /repos/o/r/pulls/7: 401 Bad credentials\n"
+    repository.refused = False
     assert bot("--pr", "o/r#8").stderr == "error: GET /repos/o/r/pulls/8: 404 Not Found\n"
     assert bot("--verify").returncode == 2

@@ -49,7 +49,7 @@ def test_the_second_push(repository: Repository, bot: Bot) -> None:
     bot()
     assert [thread["notes"][0]["position"]["new_path"] for thread in repository.comments] == ["b.py", "c.py", "d.py"]
     assert answered["resolved"] if "resolved" in answered else answered["notes"][0]["resolved"]
-    assert answered["notes"][0]["body"].startswith("✅ Not found any more at ")
+    assert answered["notes"][0]["body"].startswith("✅ Fixed in `")
     requests = len(repository.requests)
     bot()
     assert not [request for request in repository.requests[requests:] if not request.startswith("GET")]
