@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lora_lint.verify import Outcome, run_step
+from lora_lint.verify.launch import Outcome, run_step
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the supervisor is for POSIX systems")
 

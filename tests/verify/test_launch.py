@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from lora_lint.verify import check_python, find_python, launch, run_step
+from lora_lint.verify import launch
+from lora_lint.verify.launch import check_python, find_python, run_step
 
 REPORT = """
 import json, sys
@@ -134,7 +135,7 @@ def test_when_the_parent_is_interrupted_or_killed_nothing_is_left(tmp_path: Path
     code = f"""
 import sys, tempfile
 from pathlib import Path
-from lora_lint.verify import run_step
+from lora_lint.verify.launch import run_step
 tempfile.tempdir = {str(scratch)!r}
 run_step({{}}, python=Path(sys.executable), timeout=60, bootstrap="import time; print('on', flush=True); time.sleep(60)")
 """

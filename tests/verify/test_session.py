@@ -52,7 +52,8 @@ def test_a_fault_is_confirmed_and_its_fix_tried(folder: Path) -> None:
     (finding,) = json.loads(done.stdout)
     made = finding["verification"]
     assert (finding["code"], made["verdict"], made["device"]) == ("LL303", "confirmed", "virtual cuda (1)")
-    assert made["evidence"].endswith("but found at least two devices, cuda:0 and cpu! at line 14")
+    assert made["evidence"].startswith("RuntimeError: Expected all tensors to be on the same device")
+    assert made["evidence"].endswith("at line 14")
     assert "torch" in made["versions"]
     assert "train.py: running it up to its first optimizer step" in done.stderr
 

@@ -102,7 +102,7 @@ def test_what_was_seen_before_a_hard_end_is_kept(step: Any) -> None:
 def test_a_request_to_end_is_obeyed_and_tells_where_the_script_was(tmp_path: Path) -> None:
     script, root = tmp_path / "train.py", tmp_path / "root"
     root.mkdir()
-    script.write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    script.write_text("import time\nprint('ready', flush=True)\nwhile True: pass\n")
     seen = root / "seen.json"
     plan = {"script": str(script), "argv": [], "device": "cpu", "root": str(root), "seen": str(seen), "lock": False}
     (root / "plan.json").write_text(json.dumps(plan))
