@@ -90,7 +90,8 @@ class Step:
         plan, record = self._plan, self._record
         os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # compiled code cannot be watched
         record.data["versions"] = versions()
-        _import(mentioned(source, os.path.dirname(plan["script"])))
+        folder = os.path.dirname(plan["script"])
+        _import(mentioned(source, folder), folder)
         import torch
 
         device = plan.get("device", "cpu")
@@ -231,13 +232,18 @@ def _local(folder: str, name: str) -> Iterator[bytes]:
             yield stream.read()
 
 
-def _import(names: set[str]) -> None:
-    """Import torch and what the script will need of the libraries, each as far as it is there and works."""
+def _beside(folder: str, name: str) -> bool:
+    """Whether a module beside the script hides the library of that name."""
+    return os.path.isfile(os.path.join(folder, f"{name}.py")) or os.path.isfile(os.path.join(folder, name, "__init__.py"))
+
+
+def _import(names: set[str], folder: str) -> None:
+    """Import torch and what the script will need of the libraries, each as far as it is there, works, and is not hidden in the script's folder."""
     wanted = {"torch", *names}
     if wanted & _ON_TRANSFORMERS:
         wanted |= {"transformers", "accelerate", "peft", "datasets", "bitsandbytes"}
     for name in (*_LIBRARIES, *sorted(_ON_TRANSFORMERS - set(_LIBRARIES))):
-        if name in wanted:
+        if name in wanted and not _beside(folder, name):
             try:
                 importlib.import_module(name)
             except Exception:
