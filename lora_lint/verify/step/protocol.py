@@ -130,7 +130,7 @@ class Record:
             "lines": mine,
             "where": library[-4:],
             "stage": stage_of(error.__traceback__),
-            "ours": _ours(error.__traceback__),
+            "ours": not isinstance(error, OSError) and _ours(error.__traceback__),
         }
 
     def write(self) -> None:
