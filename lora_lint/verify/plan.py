@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from lora_lint.project import find_root
 from lora_lint.recipe.machine import Recipe
 from lora_lint.source import Source
 from lora_lint.verify.columns import read_columns
@@ -60,7 +61,8 @@ class Options:
 class Plan:
     """What the child is told; all paths are absolute. The scratch folder and the place of the report are added where the child is started.
 
-    ``arguments`` are values for required options of argparse, ``hub_cache`` the folder from which configurations of models may be read.
+    ``arguments`` are values for required options of argparse, ``paths`` the folders of the project's own packages, which are there after an editable
+    install, ``hub_cache`` the folder from which configurations of models may be read.
     """
 
     script: str
@@ -73,6 +75,7 @@ class Plan:
     arguments: dict[str, str] = field(default_factory=dict)
     text: str | None = None
     cwd: str | None = None
+    paths: list[str] = field(default_factory=list)
     hub_cache: str | None = None
     gradcheck: bool = True
     lock: bool = True
@@ -106,6 +109,7 @@ def plan_of(source: Source, recipe: Recipe, options: Options) -> Plan:
         arguments=line.arguments,
         text=os.path.abspath(options.text) if options.text is not None else None,
         cwd=os.path.abspath(options.folder) if options.folder is not None else os.getcwd(),
+        paths=[str(folder) for folder in (find_root(source.file), find_root(source.file) / "src") if folder.is_dir()],
         hub_cache=_hub_cache(os.environ),
         gradcheck=options.gradcheck,
     )

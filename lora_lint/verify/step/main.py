@@ -126,6 +126,7 @@ class Step:
             sys.path[0] = folder
         else:
             sys.path.insert(0, folder)
+        sys.path.extend(path for path in self._plan.get("paths", ()) if path not in sys.path)
         try:
             exec(compile(source, script, "exec", dont_inherit=True), module.__dict__)
         except BaseException as error:

@@ -372,7 +372,7 @@ def by_purpose(purpose: str) -> Family:
     """The family that stands in where the name says nothing: by the class that asks for it, or by one that the script names."""
     for word, model_type, dtype in _FALLBACK:
         if word in purpose:
-            return Family(model_type, style_of(model_type), dtype, known=False)
+            return Family(model_type, "llama padded" if model_type == "llama" else style_of(model_type), dtype, known=False)
     return Family("llama", "llama padded", "bfloat16", known=False)
 
 

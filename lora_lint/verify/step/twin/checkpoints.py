@@ -98,7 +98,7 @@ class Checkpoints:
         with twin.working(), self._aside():
             family, small = self._config(name, purpose, config, given)
             os.makedirs(folder)
-            ids = self._tokenizers.save(folder, name, family.style, _positions(small), local if given is not None else None)
+            ids = self._tokenizers.save(folder, name, family.style, _positions(small), local if given is not None else None, not family.known)
             _set_ids(small, ids)
             try:
                 size, label = self._build(folder, family, small, purpose)

@@ -101,8 +101,14 @@ _RULES: list[tuple[re.Pattern[str], _Rule]] = [
 def shrunk(config: Any) -> Any:
     """A small configuration of the same class; one that is small already comes out equal."""
     whole = copy.deepcopy(config.to_dict())
-    values = {name: value for name, value in whole.items() if name not in _DROPPED}
+    values = {name: value for name, value in whole.items() if name not in _DROPPED and not _computed(type(config), name)}
     return type(config).from_dict(_shrink(values))
+
+
+def _computed(cls: type, name: str) -> bool:
+    """Whether an entry of a configuration follows from others, and cannot be set."""
+    found = getattr(cls, name, None)
+    return isinstance(found, property) and found.fset is None
 
 
 def shrink_in_place(config: Any) -> None:

@@ -91,9 +91,12 @@ class Tokenizers:
         self._texts = [_WORDS, *_strings(twin.source)]
         self._models: Checkpoints
 
-    def save(self, folder: str, name: str, style: str, positions: int, local: str | None = None) -> dict[str, int | None]:
-        """Write the tokenizer of a model into its folder; returns the ids of its special tokens by their names in a configuration."""
-        tokens, template = _tokens(name, style)
+    def save(self, folder: str, name: str, style: str, positions: int, local: str | None = None, guessed: bool = False) -> dict[str, int | None]:
+        """Write the tokenizer of a model into its folder; returns the ids of its special tokens by their names in a configuration.
+
+        ``guessed``: nobody knows the model, so its tokenizer has whatever a script may rely on.
+        """
+        tokens, template = _tokens(name, style, guessed)
         if local is not None:
             tokens, template = _as_in(local, tokens, template)
         tokenizer = self._make(tokens, positions)
@@ -199,11 +202,11 @@ def _put_around(tokenizer: Any, part: str, wanted: bool) -> None:
     tokenizer._tokenizer.post_processor = _around_texts(tokenizer, " ".join(sorted(has)) or "nothing")
 
 
-def _tokens(name: str, style: str) -> tuple[Tokens, str | None]:
+def _tokens(name: str, style: str, chat: bool) -> tuple[Tokens, str | None]:
     from dataclasses import replace
 
     tokens = STYLES[style]
-    if not is_chat(name):
+    if not chat and not is_chat(name):
         return tokens, None
     changed = {"eos": tokens.chat_eos or tokens.eos, "pad": tokens.chat_pad or tokens.pad}
     more = tuple(dict.fromkeys((*tokens.more, *filter(None, (tokens.eos,)))))
