@@ -95,6 +95,8 @@ class Adapters:
         config: dict[str, Any] = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none", "inference_mode": True}
         config["base_model_name_or_path"] = base
         task = next((task for part, task in _TASKS if model is not None and part in type(_inner(model)).__name__), None)
+        if task is None and model is not None and not hasattr(_inner(model), "prepare_inputs_for_generation"):
+            task = "FEATURE_EXTRACTION"  # a bare backbone
         config["task_type"] = task or ("SEQ_2_SEQ_LM" if self._twin.mentions("Seq2SeqLM") else "CAUSAL_LM")
         config["target_modules"] = _targets(model) or self._targets_of(base)
         return config
