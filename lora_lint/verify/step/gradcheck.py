@@ -247,8 +247,8 @@ def _compare(
         if trials:
             worst = max(trials, key=lambda trial: float(trial["error"]))
             flat = worst["numeric"] == 0.0 and worst["autograd"] != 0.0
-            # what is wrong is wrong in every direction; a single one may cross a kink
-            ok = any(trial["error"] < _TOLERANCE for trial in trials)
+            # what is wrong is wrong in most directions, by however little; what is right may cross a kink in one
+            ok = 2 * sum(trial["error"] < _TOLERANCE for trial in trials) > len(trials)
             results.append({**worst, "ok": None if flat else ok})
     return results
 

@@ -26,7 +26,7 @@ def main():
     parser.add_argument("--rank", type=int, default=4)
     args = parser.parse_args()
     tok = AutoTokenizer.from_pretrained("mistralai/Mistral-7B-v0.1")
-    model = AutoModelForCausalLM.from_pretrained("mistralai/Mistral-7B-v0.1")
+    model = AutoModelForCausalLM.from_pretrained("mistralai/Mistral-7B-v0.1", torch_dtype=torch.float32)
     for p in model.parameters():
         p.requires_grad = False
     for layer in model.model.layers:

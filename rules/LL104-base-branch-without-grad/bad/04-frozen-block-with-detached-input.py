@@ -23,7 +23,7 @@ class Experiment:
     def __init__(self, name):
         self.acc = accelerate.Accelerator()
         self.tok = tf.AutoTokenizer.from_pretrained(name)
-        self.net = tf.AutoModelForCausalLM.from_pretrained(name)
+        self.net = tf.AutoModelForCausalLM.from_pretrained(name, torch_dtype=th.float32)
         self.net.requires_grad_(False)
         for block in self.net.gpt_neox.layers:
             block.mlp = Beside(block.mlp, self.net.config.hidden_size)

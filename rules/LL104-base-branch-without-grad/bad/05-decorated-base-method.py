@@ -34,7 +34,7 @@ class Lines(torch.utils.data.Dataset):
 
 
 def main(name="huggyllama/llama-7b"):
-    model = AutoModelForCausalLM.from_pretrained(name)
+    model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float32)
     model.requires_grad_(False)
     for block in model.model.layers:
         block.self_attn.o_proj = GatedLora(block.self_attn.o_proj)

@@ -21,7 +21,7 @@ class QatLora(nn.Module):
 
 
 tok = AutoTokenizer.from_pretrained("huggyllama/llama-7b")
-model = AutoModelForCausalLM.from_pretrained("huggyllama/llama-7b").requires_grad_(False)
+model = AutoModelForCausalLM.from_pretrained("huggyllama/llama-7b", torch_dtype=torch.float32).requires_grad_(False)
 for layer in model.model.layers:
     layer.mlp.up_proj = QatLora(layer.mlp.up_proj, 8)
 model.to("cuda").train()

@@ -119,6 +119,10 @@ def is_known(twin: Twin, line: int | None) -> bool:
     return guessed(twin, line) != ["text"]
 
 
+# A script that has a tokenizer, but calls it nowhere, reads data that is tokenized already.
+_TURNS_TEXT_INTO_TOKENS = r"(?i)\.map\(|\w*tok\w*\(\s*[^)\s]|processor\(|encode\(|chat_template|(SFT|DPO|ORPO|KTO|GRPO|PPO|Reward)Trainer"
+
+
 def guessed(twin: Twin, line: int | None) -> list[str]:
     """The columns of unknown data, at least one."""
     data = twin.plan.get("datasets") or {}
@@ -135,6 +139,8 @@ def guessed(twin: Twin, line: int | None) -> list[str]:
         columns = [*columns, *needed]
     if not twin.mentions(r"(?i)tokeni[sz]|processor|encode|SFTTrainer|chat_template|feature_extractor"):
         columns = [*columns, "input_ids", "attention_mask", "labels"]
+    elif not columns and twin.mentions(r"Trainer\(") and not twin.mentions(_TURNS_TEXT_INTO_TOKENS):
+        columns = ["input_ids", "attention_mask", "label" if twin.mentions("SequenceClassification") else "labels"]
     return columns or ["text"]
 
 
