@@ -187,11 +187,12 @@ class Check:
         settings, project = self._settings_of(file.config), projects.of(file.path)
         source = result.source
         try:
-            findings = session.verify(source, result.findings, project)
+            enabled = settings.for_file(file.path)
+            findings = session.verify(source, result.findings, project, enabled)
             if not (self._fix or self.diff):
                 return replace(result, findings=findings)
             check = partial(check_source, settings=settings, project=project, detector=projects.detector)
-            tried = session.fix(source, findings, lambda changed: check(changed).findings, project, self._unsafe)
+            tried = session.fix(source, findings, lambda changed: check(changed).findings, project, self._unsafe, enabled)
         except VerifyError as error:
             self.complain(str(error))
             return result
@@ -199,8 +200,7 @@ class Check:
             self._say(line)
         if not tried.kept:
             return replace(result, findings=findings)
-        left = check(tried.source).findings
-        return replace(result, source=tried.source, findings=left, fixed=tried.kept, before=source)
+        return replace(result, source=tried.source, findings=tried.left, fixed=tried.kept, before=source)
 
     def _note(self, result: FileResult) -> None:
         """Say on standard error what no finding says."""

@@ -80,14 +80,15 @@ class Suppressions:
         kept: list[Finding] = []
         suppressed: list[Finding] = []
         for finding in findings:
-            (suppressed if self._silences(finding) else kept).append(finding)
+            (suppressed if self.silences(finding) else kept).append(finding)
         for finding in self._about_comments(enabled):
             listed = any(one.code == finding.code for d in self._on_lines(finding) for one in d.codes)
             (suppressed if listed else kept).append(finding)
         kept.sort(key=lambda f: (f.path, f.span.start, f.code))
         return Outcome(kept, suppressed)
 
-    def _silences(self, finding: Finding) -> bool:
+    def silences(self, finding: Finding) -> bool:
+        """Whether a comment silences a finding; that makes the comment a used one."""
         if finding.code == codes.SYNTAX_ERROR or finding.path != self._source.path:
             return False
         covering = [d for d in self._on_lines(finding) if d.covers(finding.code)]

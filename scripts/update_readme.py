@@ -80,6 +80,7 @@ def render(text: str) -> str:
                 copies += 1
                 folder = Path(base) / str(copies)
                 shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+                (folder / ".git").mkdir()  # dependency files are looked for up to here
             return f"{found['opening']}$ {found['command']}\n{output(found['command'], folder)}{found['closing']}"
 
         return PART.sub(part, text)

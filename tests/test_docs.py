@@ -41,6 +41,12 @@ def test_readme_is_what_its_commands_print() -> None:
     assert script("update_readme").render(README) == README, "python scripts/update_readme.py"
 
 
+def test_the_first_command_prints_the_same_in_the_checkout() -> None:
+    """Where pyproject.toml of this project, with its own pins, stands above the examples."""
+    command = "lora-lint examples/qlora_checkpointing.py"
+    assert f"$ {command}\n{script('update_readme').output(command, ROOT)}```" in README
+
+
 def test_readme_test_command_is_the_one_that_runs_before_a_change() -> None:
     assert f"\n{TEST_COMMAND}\n" in README
     assert f"\n{TEST_COMMAND}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")

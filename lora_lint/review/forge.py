@@ -56,12 +56,22 @@ class Comment:
 
 @dataclass(frozen=True)
 class Remark:
-    """A comment of ours from an earlier run. ``outdated``: its lines are gone; ``answered``: somebody replied."""
+    """A comment of ours from an earlier run, and where it stands in the present diff.
+
+    ``line`` is its last line at the head (``None``: it is gone), ``start`` its first one (``None``: the forge does not tell). ``answered``: somebody
+    replied.
+    """
 
     id: str
     body: str
-    outdated: bool = False
+    path: str
+    line: int | None
+    start: int | None = None
     answered: bool = False
+
+    def stands_as(self, comment: Comment) -> bool:
+        """Whether it stands on the very lines of a comment, so that a suggestion in it would replace the right ones."""
+        return self.path == comment.path and self.line == comment.line and self.start in (None, comment.start)
 
 
 class Forge(Protocol):

@@ -42,7 +42,9 @@ class GitHub:
         every = list(self._client.pages(f"{self._pull}/comments"))
         answered = {one.get("in_reply_to_id") for one in every}
         return [
-            Remark(str(one["id"]), str(one["body"]), one.get("line") is None, one["id"] in answered)
+            Remark(
+                str(one["id"]), str(one["body"]), str(one["path"]), one.get("line"), one.get("start_line") or one.get("line"), one["id"] in answered
+            )
             for one in self._own(every)
             if one.get("in_reply_to_id") is None
         ]

@@ -47,7 +47,9 @@ class GitLab:
             first = next(self._own(notes[:1]), None)
             if first is not None and first.get("type") == "DiffNote" and not first.get("resolved"):
                 answered = any(not note.get("system") for note in notes[1:])
-                found.append(Remark(f"{thread['id']}/{first['id']}", str(first["body"]), answered=answered))
+                at = first.get("position") or {}
+                where = str(at.get("new_path")), at.get("new_line")
+                found.append(Remark(f"{thread['id']}/{first['id']}", str(first["body"]), *where, answered=answered))
         return found
 
     def _own(self, notes: list[Any]) -> Iterator[Any]:

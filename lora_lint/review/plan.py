@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from lora_lint.findings import Step
 from lora_lint.report import Report
@@ -26,7 +26,7 @@ class Plan:
     """``keep`` are comments that stand as they are, ``summary`` the text for the pull request as a whole (``None``: nothing is to say there)."""
 
     post: list[Comment] = field(default_factory=list)
-    edit: list[tuple[Remark, Comment]] = field(default_factory=list)
+    edit: list[tuple[Remark, str]] = field(default_factory=list)
     keep: list[Remark] = field(default_factory=list)
     delete: list[Remark] = field(default_factory=list)
     settle: list[Remark] = field(default_factory=list)
@@ -43,8 +43,13 @@ class _Anchor:
     away: bool = False
 
 
-def plan(found: Sequence[Entry], shown: Mapping[str, Lines], remarks: Sequence[Remark], most: int) -> Plan:
-    """The plan for findings (in the order to report them); at most ``most`` comments, the others go to the summary."""
+def plan(
+    found: Sequence[Entry], shown: Mapping[str, Lines], remarks: Sequence[Remark], most: int, opening: Callable[[Comment], str]
+) -> Plan:
+    """The plan for findings (in the order to report them); at most ``most`` comments, the others go to the summary.
+
+    ``opening`` is what the forge wants after the fence of a comment's suggestion.
+    """
     anchored: dict[str, list[tuple[Entry, _Anchor]]] = {}
     homeless: list[Entry] = []
     for entry in found:
@@ -67,26 +72,32 @@ def plan(found: Sequence[Entry], shown: Mapping[str, Lines], remarks: Sequence[R
     comments.sort(key=lambda one: order[id(one[1][0])])
     homeless += [entry for _, entries in comments[most:] for entry in entries]
     homeless.sort(key=lambda entry: order[id(entry)])
-    return _against(remarks, [comment for comment, _ in comments[:most]], homeless)
+    return _against(remarks, [comment for comment, _ in comments[:most]], homeless, opening)
 
 
-def _against(remarks: Sequence[Remark], wanted: list[Comment], homeless: list[Entry]) -> Plan:
-    """Match what is wanted with what is there: a comment that has a fingerprint in common is the same comment."""
+def _against(remarks: Sequence[Remark], wanted: list[Comment], homeless: list[Entry], opening: Callable[[Comment], str]) -> Plan:
+    """Match what is wanted with what is there: a comment in the same file that has a fingerprint in common is the same comment.
+
+    One that does not stand on the right lines any more is written anew, or, where somebody replied, loses its suggestion.
+    """
     made = Plan(summary=text.summary(homeless, len(wanted)) if homeless else None)
     left = {comment.mark: comment for comment in wanted}
     for remark in remarks:
         prints = _prints(remark.body)
-        same = next((comment for comment in left.values() if prints & _prints(comment.mark)), None)
         if not prints:  # settled already
             continue
-        if same is None or (remark.outdated and not remark.answered):
+        same = next((comment for comment in left.values() if comment.path == remark.path and prints & _prints(comment.mark)), None)
+        if same is None or not (remark.answered or remark.stands_as(same)):
             (made.settle if remark.answered else made.delete).append(remark)
             continue
         del left[same.mark]
-        if remark.body.endswith(same.mark) and same.text in remark.body:
+        if not remark.stands_as(same):
+            same = replace(same, suggestion=None)
+        body = same.body(opening(same))
+        if remark.body.split() == body.split():  # forges may trim
             made.keep.append(remark)
         else:
-            made.edit.append((remark, same))
+            made.edit.append((remark, body))
     made.post.extend(left.values())
     return made
 

@@ -58,7 +58,7 @@ def review(options: Options) -> int:
         if options.write:
             handover.write(Path(options.write), pull.head, found)
         elif options.dry_run:
-            _show(plan(found, shown, [], options.max_comments))
+            _show(plan(found, shown, [], options.max_comments, forge.opening))
         else:
             if not _carry_out(forge, pull, found, shown, options.max_comments, env):
                 return 0
@@ -82,10 +82,10 @@ def _lint(forge: Forge, pull: PullRequest, changes: Sequence[ChangedFile]) -> tu
 
 def _carry_out(forge: Forge, pull: PullRequest, found: list[Entry], shown: Mapping[str, Lines], most: int, env: Mapping[str, str]) -> bool:
     """Bring the comments on the pull request in line with what was found; ``False`` where it has moved on. Raises ``ForgeError``."""
-    made = plan(found, shown, forge.remarks(), most)
+    made = plan(found, shown, forge.remarks(), most, forge.opening)
     try:
-        for remark, comment in made.edit:
-            forge.edit(remark, comment.body(forge.opening(comment)))
+        for remark, body in made.edit:
+            forge.edit(remark, body)
         for remark in made.delete:
             forge.delete(remark)
         for remark in made.settle:

@@ -17,6 +17,7 @@ from lora_lint.fix import apply
 from lora_lint.notebook import Notebook
 from lora_lint.project import Project
 from lora_lint.source import Source
+from lora_lint.suppressions import Suppressions
 from lora_lint.verify import VerifyError
 from lora_lint.verify.launch import check_python, find_python, run_step
 from lora_lint.verify.plan import Device, Options, plan_of
@@ -40,11 +41,22 @@ class Request:
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of the fixes of a file: its text with those that helped, these, and a line for each fix that was tried."""
+    """What came of the fixes of a file: its text with those that helped, these, what is found after them, and a line for each that was tried."""
 
     source: Source
     kept: list[Finding]
+    left: list[Finding]
     lines: list[str]
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A text with the fixes of ``made`` (those that go together), what was seen of it, and its findings with their verdicts."""
+
+    source: Source
+    made: list[Finding]
+    seen: Seen
+    left: list[Finding]
 
 
 class Session:
@@ -59,72 +71,65 @@ class Session:
         except ValueError as error:
             raise VerifyError(f"--verify-args {request.arguments!r}: {error}") from None
 
-    def verify(self, source: Source, findings: Sequence[Finding], project: Project | None) -> list[Finding]:
+    def verify(self, source: Source, findings: Sequence[Finding], project: Project | None, enabled: frozenset[str]) -> list[Finding]:
         """Run a script as it stands; its findings with their verdicts, and a finding LL800 where the step shows a fault that none explains.
 
-        Raises ``VerifyError`` where it cannot be run at all.
+        ``enabled`` are the codes that are looked for. Raises ``VerifyError`` where it cannot be run at all.
         """
-        seen = self._run(source, findings, project)
-        judged = [replace(finding, verification=decide(finding, seen)) if finding.code not in codes.META else finding for finding in findings]
-        fault = unexplained(judged, seen)
-        if fault is not None:
-            start = Position(fault.line, 1)
-            line = source.line(fault.line)
-            span = Span(start, Position(fault.line, max(len(line.rstrip()), 1) + 1))
-            name = codes.META[codes.STEP_FAILED]
-            made = Finding(codes.STEP_FAILED, name, Severity.ERROR, fault.message, source.path, span, failure=fault.failure, line_text=line)
-            judged.append(made)
-        return judged
+        return _judge(source, findings, self._run(source, findings, project), enabled)
 
     def fix(
-        self, source: Source, findings: Sequence[Finding], check: Callable[[Source], list[Finding]], project: Project | None, unsafe: bool
-    ) -> Tried:
+        self, source: Source, findings: Sequence[Finding], check: Callable[[Source], list[Finding]], project: Project | None, unsafe: bool,
+        enabled: frozenset[str],
+    ) -> Tried:  # fmt: skip
         """Try the fixes on a copy, all together and, where that does not train, one after the other; keep those that cure their finding.
 
         ``check`` finds what is found in a changed text. Raises ``VerifyError``.
         """
         allowed = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
         offers = [finding for finding in findings if finding.fix and finding.fix.edits and finding.fix.applicability in allowed]
+        left = list(findings)
         if not offers:
-            return Tried(source, [], [])
-        together = self._attempt(source, offers, check, project)
-        if together is not None and together[1].done:
-            return Tried(together[0], offers, [f"{_name(finding)}: kept, the step trains with it" for finding in offers])
+            return Tried(source, [], left, [])
+        together = self._attempt(source, offers, check, project, enabled)
+        if together is not None and together.seen.done:
+            lines = [f"{_name(finding)}: kept, the step trains with it" for finding in together.made]
+            return Tried(together.source, together.made, together.left, lines)
         if len(offers) == 1:
-            return Tried(source, [], [f"{_name(offers[0])}: not applied, {_why_not(together)}"])
+            return Tried(source, [], left, [f"{_name(offers[0])}: not applied, {_why_not(together)}"])
         kept: list[Finding] = []
-        lines: list[str] = []
+        lines = []
         current = source
         for finding in offers:
             now = next((one for one in check(current) if _key(one) == _key(finding) and one.fix), None)
             if now is None:
                 continue
-            alone = self._attempt(current, [now], check, project)
-            if alone is not None and alone[1].done:
-                current = alone[0]
+            alone = self._attempt(current, [now], check, project, enabled)
+            if alone is not None and alone.seen.done:
+                current, left = alone.source, alone.left
                 kept.append(finding)
                 lines.append(f"{_name(finding)}: kept, the step trains with it")
             else:
                 lines.append(f"{_name(finding)}: not applied, {_why_not(alone)}")
-        return Tried(current, kept, lines)
+        return Tried(current, kept, left, lines)
 
     def _attempt(
-        self, source: Source, offers: Sequence[Finding], check: Callable[[Source], list[Finding]], project: Project | None
-    ) -> tuple[Source, Seen] | None:
-        """Apply fixes to a copy and run it; ``None`` where they do not go together, or leave a confirmed finding of their own rule."""
-        fixes = [finding.fix for finding in offers if finding.fix]
-        data, _ = apply(source.data, fixes)
+        self, source: Source, offers: Sequence[Finding], check: Callable[[Source], list[Finding]], project: Project | None, enabled: frozenset[str]
+    ) -> _Attempt | None:
+        """Apply fixes to a copy and run it; ``None`` where that leaves a confirmed finding of their own rule."""
+        data, applied = apply(source.data, [finding.fix for finding in offers if finding.fix])
+        made = [finding for finding in offers if finding.fix in applied]
         changed = source.with_text(data.decode("utf-8"))
         changed.file = source.file
-        left = check(changed)
         with tempfile.TemporaryDirectory(prefix="lora-lint-") as folder:
             text = Path(folder) / "fixed.py"
             text.write_bytes(changed.encode(changed.text))
             seen = self._run(changed, offers, project, text)
-        cured = {finding.code for finding in offers}
-        if any(finding.code in cured and decide(finding, seen).verdict is Verdict.CONFIRMED for finding in left):
+        left = _judge(changed, check(changed), seen, enabled)
+        cured = {finding.code for finding in made}
+        if any(one.code in cured and one.verification and one.verification.verdict is Verdict.CONFIRMED for one in left):
             return None
-        return changed, seen
+        return _Attempt(changed, made, seen, left)
 
     def _run(self, source: Source, findings: Sequence[Finding], project: Project | None, text: Path | None = None) -> Seen:
         from lora_lint import recipe
@@ -156,6 +161,19 @@ class Session:
         return seen
 
 
+def _judge(source: Source, findings: Sequence[Finding], seen: Seen, enabled: frozenset[str]) -> list[Finding]:
+    """The findings with their verdicts, and LL800 where it is looked for, needed, and not silenced."""
+    judged = [replace(finding, verification=decide(finding, seen)) if finding.code not in codes.META else finding for finding in findings]
+    fault = unexplained(judged, seen) if codes.STEP_FAILED in enabled else None
+    if fault is None:
+        return judged
+    line = source.line(fault.line)
+    span = Span(Position(fault.line, 1), Position(fault.line, max(len(line.rstrip()), 1) + 1))
+    name = codes.META[codes.STEP_FAILED]
+    made = Finding(codes.STEP_FAILED, name, Severity.ERROR, fault.message, source.path, span, failure=fault.failure, line_text=line)
+    return judged if Suppressions(source).silences(made) else [*judged, made]
+
+
 def _device(asked: str) -> Device:
     if asked != "auto":
         return cast("Literal['virtual', 'cuda', 'cpu']", asked)
@@ -170,10 +188,10 @@ def _name(finding: Finding) -> str:
     return f"{finding.path}:{finding.span.start.line}: fix of {finding.code}"
 
 
-def _why_not(attempt: tuple[Source, Seen] | None) -> str:
+def _why_not(attempt: _Attempt | None) -> str:
     if attempt is None:
         return "it does not cure the finding"
-    seen = attempt[1]
+    seen = attempt.seen
     if seen.exception is not None:
         return f"the step does not train with it: {seen.exception.text}"
     return f"the step was not done with it: {seen.detail or seen.end}"

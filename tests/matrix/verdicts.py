@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from lora_lint import codes
 from lora_lint.config import Config, Overrides, settings
 from lora_lint.engine import Projects, check_file
 from lora_lint.verify import VerifyError
@@ -59,7 +60,7 @@ def run(file: Path, code: str, python: Path, device: str) -> Run:
     if result.source is None:
         return Run("", "", "cannot be read")
     try:
-        judged = session.verify(result.source, result.findings, projects.of(file))
+        judged = session.verify(result.source, result.findings, projects.of(file), frozenset(codes.names()))
     except VerifyError as error:
         return Run("", "", str(error))
     own = [finding.verification for finding in judged if finding.code == code and finding.verification]

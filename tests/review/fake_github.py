@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -48,11 +49,16 @@ class Repository:
     reviews: list[dict[str, Any]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
+    made: int = 100
     read_only: bool = False
     refused: bool = False
     limited: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     before_review: Callable[[], None] | None = None
     hide_patches: bool = False
+
+    def next_id(self) -> int:
+        self.made += 1
+        return self.made
 
     def sha(self, name: str) -> str:
         return git(self.folder, "rev-parse", name).decode().strip()
@@ -105,11 +111,24 @@ class Repository:
             return "start_line must precede the end line and be part of the same hunk."
         return None if len(comment["body"]) <= 65536 else "body is too long"
 
+    def moved(self, comment: dict[str, Any]) -> dict[str, Any]:
+        """A comment where it stands in the present diff: its lines follow the text; where that changed, they are gone."""
+        rows = []
+        for commit in (comment["commit"], "topic"):
+            shown = subprocess.run(["git", "show", f"{commit}:{comment['path']}"], cwd=self.folder, capture_output=True, text=True)
+            rows.append(shown.stdout.splitlines() if shown.returncode == 0 else [])
+        now = {}
+        for a, b, size in SequenceMatcher(None, *rows, autojunk=False).get_matching_blocks():
+            now.update({a + i + 1: b + i + 1 for i in range(size)})
+        lines = [now.get(comment[name]) for name in ("start_line", "line") if comment.get(name)]
+        whole = None not in lines
+        return {**comment, "line": lines[-1] if whole else None, "start_line": lines[0] if whole and len(lines) > 1 else None}
+
     def reply(self, number: int, text: str) -> None:
         """Somebody answers the comment with an index."""
         to = self.comments[number]
         user = {"login": "ann", "type": "User"}
-        self.comments.append({**to, "id": 5000 + len(self.comments), "in_reply_to_id": to["id"], "body": text, "user": user})
+        self.comments.append({**to, "id": self.next_id(), "in_reply_to_id": to["id"], "body": text, "user": user})
 
 
 def start(folder: Path) -> Repository:
@@ -188,7 +207,7 @@ def serve(repository: Repository) -> Iterator[str]:
             elif what == "GET /user":
                 self.answer(403, {"message": "Resource not accessible by integration"})
             elif what == f"GET {of}/pulls/7/comments":
-                self.pages(repository.comments, query)
+                self.pages([repository.moved(comment) for comment in repository.comments], query)
             elif what == f"GET {of}/issues/7/comments":
                 self.pages(repository.notes, query)
             elif what == f"POST {of}/pulls/7/reviews":
@@ -215,7 +234,7 @@ def serve(repository: Repository) -> Iterator[str]:
                 return
             repository.reviews.append(body)
             for comment in made:
-                row = {"id": 100 + len(repository.comments), "user": BOT, "in_reply_to_id": None, **comment}
+                row = {"id": repository.next_id(), "user": BOT, "in_reply_to_id": None, "commit": body["commit_id"], **comment}
                 repository.comments.append(row)
             self.answer(200, {"id": len(repository.reviews)})
 

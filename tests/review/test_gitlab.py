@@ -48,7 +48,7 @@ def test_the_second_push(repository: Repository, bot: Bot) -> None:
     repository.commit("topic", {"a.py": LOAD, "b.py": LOAD, "d.py": LOAD + MOVE})
     bot()
     assert [thread["notes"][0]["position"]["new_path"] for thread in repository.comments] == ["b.py", "c.py", "d.py"]
-    assert answered["resolved"] if "resolved" in answered else answered["notes"][0]["resolved"]
+    assert answered["notes"][0]["resolved"]
     assert answered["notes"][0]["body"].startswith("✅ Fixed in `")
     requests = len(repository.requests)
     bot()

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from lora_lint import codes
 from lora_lint.cli import cli
+from lora_lint.config import Settings
+from lora_lint.engine import check_source
+from lora_lint.findings import Finding
+from lora_lint.source import Source
+from lora_lint.verify.seen import BackwardSeen, Seen
+from lora_lint.verify.session import Request, Session
 
 SCRIPT = """import torch
 from peft import LoraConfig, get_peft_model
@@ -91,6 +99,29 @@ def test_a_fault_that_no_rule_finds(folder: Path) -> None:
     assert "element 0 of tensors does not require grad" in done.stdout
 
 
+def test_a_comment_silences_it(folder: Path) -> None:
+    loss = "loss = eval('loss.detach()')\n    loss.backward()  # lora-lint: ignore[LL800] on purpose"
+    done = verify(folder, MOVED.replace("loss.backward()", loss))
+    assert (done.exit_code, done.stdout) == (0, "")
+
+
+def test_what_is_left_after_fixes_keeps_its_verdict(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = folder / "train.py"
+    file.write_text(UNMOVED.replace("model.train()", "model.gradient_checkpointing_enable()\nmodel.train()"), encoding="utf-8")
+    source = Source.read(file)
+    enabled = frozenset(codes.names())
+
+    def check(changed: Source) -> list[Finding]:
+        found = check_source(changed, Settings(enabled)).findings
+        return [replace(finding, fix=None) if finding.code == "LL101" else finding for finding in found]
+
+    step = Seen(str(file), "step", backward=BackwardSeen(line=17))
+    monkeypatch.setattr(Session, "_run", lambda *_: step)
+    tried = Session(Request(), print).fix(source, check(source), check, None, False, enabled)
+    assert [finding.code for finding in tried.kept] == ["LL303"]
+    assert [(finding.code, finding.verification is not None) for finding in tried.left] == [("LL101", True)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -107,6 +138,6 @@ def test_what_cannot_be_run_is_one_line(folder: Path, arguments: tuple[str, ...]
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": MOVED}
     (folder / "n.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}), encoding="utf-8")
     done = CliRunner().invoke(cli, ["check", *arguments])
-    assert (done.exit_code, done.stdout) == (2, "No findings in 1 file.\n" if "No findings" in done.stdout else "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert text in done.stderr
     assert len([line for line in done.stderr.splitlines() if "error" in line.lower()]) == 1

@@ -28,14 +28,6 @@ _VERSIONS = ("torch", "transformers", "peft", "trl", "accelerate", "bitsandbytes
 # Imported before the lock closes; what needs them brings them in as well.
 _LIBRARIES = ("torch", "transformers", "datasets", "accelerate", "peft", "bitsandbytes", "trl")
 _ON_TRANSFORMERS = set("peft trl accelerate bitsandbytes datasets unsloth diffusers sentence_transformers lightning pytorch_lightning".split())
-# What transformers imports on its way for these words; later, the lock would keep compiled parts out.
-_ON_THE_WAY = {
-    b"load_in_": ("bitsandbytes", "accelerate"),
-    b"BitsAndBytes": ("bitsandbytes", "accelerate"),
-    b"device_map": ("accelerate",),
-    b"Trainer": ("accelerate", "peft"),
-    b"_adapter": ("peft",),
-}
 _exit = os._exit
 
 
@@ -204,9 +196,7 @@ def mentioned(source: bytes, folder: str) -> set[str]:
     todo = [source]
     while todo:
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-            text = todo.pop()
-            found.update(*(names for word, names in _ON_THE_WAY.items() if word in text and b"transformers" in text))
-            for name in _imports(ast.parse(text)):
+            for name in _imports(ast.parse(todo.pop())):
                 if name in found:
                     continue
                 found.add(name)
@@ -241,7 +231,7 @@ def _beside(folder: str, name: str) -> bool:
 def _import(names: set[str], folder: str) -> None:
     """Import torch and what the script will need of the libraries, each as far as it is there, works, and is not hidden in the script's folder."""
     wanted = {"torch", *names}
-    if wanted & _ON_TRANSFORMERS:
+    if wanted & {"transformers", *_ON_TRANSFORMERS}:  # it imports the others on its way, which the lock would cut short
         wanted |= {"transformers", "accelerate", "peft", "datasets", "bitsandbytes"}
     for name in (*_LIBRARIES, *sorted(_ON_TRANSFORMERS - set(_LIBRARIES))):
         if name in wanted and not _beside(folder, name):

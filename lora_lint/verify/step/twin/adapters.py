@@ -31,6 +31,7 @@ class Adapters:
     def __init__(self, twin: Twin, models: Checkpoints) -> None:
         self._twin, self._models = twin, models
         self._made: dict[str, str] = {}
+        self._early: set[str] = set()  # described before the model was there that they are for
 
     def install(self) -> None:
         """Patch what loads adapters."""
@@ -65,21 +66,30 @@ class Adapters:
             name = re.sub(r"[^\w.-]", "_", os.path.basename(text.rstrip("/"))) or "adapter"
             folder = os.path.join(twin.root, "adapters", str(len(self._made)), name)
             os.makedirs(folder)
-            with twin.working():
-                config = self._config(text, local, model, known)
-            with open(os.path.join(folder, "adapter_config.json"), "w", encoding="utf-8") as stream:
-                json.dump(config, stream)
             self._made[text] = folder
-            rank, targets = config.get("r"), config.get("target_modules")
-            twin.replaced("adapter", text, f"random {config.get('peft_type')}" + (f", r={rank}, target_modules={targets}" if rank else ""))
+            self._describe(folder, text, local, model, known)
         folder = self._made[text]
         if model is not None and not any(file.startswith("adapter_model") for file in os.listdir(folder)):
+            if text in self._early:  # what was guessed before its model was known may not fit
+                self._early.discard(text)
+                self._describe(folder, text, local, model, known)
             with twin.working(), self._models._aside():
                 try:
                     self._fill(folder, model)
                 except Exception as error:
                     raise twin.no("adapter", text, f"{type(error).__name__}: {str(error)[:150]}") from error
         return folder
+
+    def _describe(self, folder: str, name: str, local: str | None, model: Any, known: Any) -> None:
+        """Write the configuration of an adapter."""
+        with self._twin.working():
+            config = self._config(name, local, model, known)
+        with open(os.path.join(folder, "adapter_config.json"), "w", encoding="utf-8") as stream:
+            json.dump(config, stream)
+        if model is None:
+            self._early.add(name)
+        rank, targets = config.get("r"), config.get("target_modules")
+        self._twin.replaced("adapter", name, f"random {config.get('peft_type')}" + (f", r={rank}, target_modules={targets}" if rank else ""))
 
     def _config(self, name: str, local: str | None, model: Any, known: Any) -> dict[str, Any]:
         if local is not None:

@@ -465,7 +465,10 @@ def _set_ids(config: Any, ids: dict[str, int | None]) -> None:
     for part in parts:
         size = getattr(part, "vocab_size", None)
         for name, value in ids.items():
-            if value is not None and isinstance(size, int) and value < size:
+            if name not in ("bos_token_id", "eos_token_id", "pad_token_id"):
+                if hasattr(part, name):
+                    setattr(part, name, value)
+            elif value is not None and isinstance(size, int) and value < size:
                 setattr(part, name, value)
             elif name != "eos_token_id" and getattr(part, "is_encoder_decoder", False) is False and hasattr(part, name):
                 setattr(part, name, None)

@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..patches import Patches
@@ -21,9 +21,16 @@ _STANDARD = {os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib"
 _NOT_THE_SCRIPTS = (_HERE, "<frozen", *_STANDARD)
 
 
-def in_library(name: str) -> bool:
-    """Whether a file of code belongs to a library, to the interpreter, or to us."""
-    return "site-packages" in name or "dist-packages" in name or name.startswith(_NOT_THE_SCRIPTS)
+# By the name of their modules: a folder of PYTHONPATH may hold them as well.
+_LIBRARIES = {"accelerate", "bitsandbytes", "datasets", "huggingface_hub", "pandas", "peft", "safetensors", "torch", "transformers", "trl"}
+
+
+def in_library(frame: FrameType) -> bool:
+    """Whether code that runs belongs to a library, to the interpreter, or to us."""
+    name = frame.f_code.co_filename
+    if "site-packages" in name or "dist-packages" in name or name.startswith(_NOT_THE_SCRIPTS):
+        return True
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
 
 
 class NoTwinError(OSError):
@@ -91,7 +98,7 @@ class Twin:
         """Whether the function that calls this was called by the script, and not by a library."""
         if self.busy:
             return False
-        return not in_library(sys._getframe(2).f_code.co_filename)
+        return not in_library(sys._getframe(2))
 
     def mentions(self, pattern: str) -> bool:
         """Whether the script's text has something in it."""

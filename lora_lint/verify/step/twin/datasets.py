@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from . import rows
@@ -457,12 +457,15 @@ def _first(files: Any) -> str:
     return os.fsdecode(files)
 
 
-def _asker(error: KeyError) -> str | None:
-    """The file of the function that asked a row for a column it lacks; ``None`` where the error is another."""
-    files = []
+def _asker(error: KeyError) -> FrameType | None:
+    """The function that asked a row for a column it lacks; ``None`` where the error is another."""
+    rows_of = ("datasets/formatting/formatting.py", "datasets/arrow_dataset.py", "/collections/__init__.py")
+    frames = []
     trace = error.__traceback__
     while trace is not None:
-        files.append(trace.tb_frame.f_code.co_filename.replace(os.sep, "/"))
+        frames.append(trace.tb_frame)
         trace = trace.tb_next
-    rows_of = ("datasets/formatting/formatting.py", "datasets/arrow_dataset.py", "/collections/__init__.py")
-    return next((file for file in reversed(files) if not file.endswith(rows_of)), "") if files and files[-1].endswith(rows_of) else None
+    of_rows = [frame.f_code.co_filename.replace(os.sep, "/").endswith(rows_of) for frame in frames]
+    if not of_rows or not of_rows[-1]:
+        return None
+    return next((frame for frame, of_row in zip(reversed(frames), reversed(of_rows)) if not of_row), None)

@@ -16,11 +16,14 @@ _AUTO = {
     "AutoProcessor": ("processing_auto", "PROCESSOR_MAPPING_NAMES"),
     "AutoImageProcessor": ("image_processing_auto", "IMAGE_PROCESSOR_MAPPING_NAMES"),
     "AutoFeatureExtractor": ("feature_extraction_auto", "FEATURE_EXTRACTOR_MAPPING_NAMES"),
+    "AutoVideoProcessor": ("video_processing_auto", "VIDEO_PROCESSOR_MAPPING_NAMES"),
 }
+_PARTS = {"image_processor": "AutoImageProcessor", "feature_extractor": "AutoFeatureExtractor", "video_processor": "AutoVideoProcessor"}
 _BASES = (
     ("transformers.processing_utils", "ProcessorMixin"),
     ("transformers.image_processing_base", "ImageProcessingMixin"),
     ("transformers.image_processing_utils", "ImageProcessingMixin"),
+    ("transformers.video_processing_utils", "BaseVideoProcessor"),
     ("transformers.feature_extraction_utils", "FeatureExtractionMixin"),
 )
 
@@ -39,6 +42,8 @@ def install(twin: Twin, models: Checkpoints) -> None:
             with twin.working():
                 try:
                     made = _make(cls, folder, kwargs)
+                except ImportError:  # of what the real one needs as well
+                    raise
                 except Exception as error:
                     raise twin.no("processor", name, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:150]}") from error
             twin.replaced("processor", name, f"{type(made).__name__} with its defaults")
@@ -84,10 +89,12 @@ def _make(cls: Any, folder: str, kwargs: dict[str, Any]) -> Any:
 
 
 def _mapped(auto: str, kind: str) -> str | None:
+    from transformers.utils import is_torchvision_available
+
     module, mapping = _AUTO[auto]
     found = getattr(import_module(f"transformers.models.auto.{module}"), mapping).get(kind)
-    if isinstance(found, dict):
-        found = found.get("torchvision") or next(iter(found.values()), None)
+    if isinstance(found, dict):  # by what it computes with
+        found = found.get("torchvision" if is_torchvision_available() else "pil") or next(iter(found.values()), None)
     if isinstance(found, (tuple, list)):
         found = next(filter(None, found), None)
     return found
@@ -96,31 +103,30 @@ def _mapped(auto: str, kind: str) -> str | None:
 def _whole(cls: Any, folder: str, config: dict[str, Any], kwargs: dict[str, Any]) -> Any:
     """A processor made of a tokenizer and others."""
     import transformers
+    from transformers.utils import is_torchvision_available
 
     attributes = cls.get_attributes() if hasattr(cls, "get_attributes") else cls.attributes
     parts: dict[str, Any] = {}
     for attribute in attributes:
         if "tokenizer" in attribute:
             parts[attribute] = transformers.PreTrainedTokenizerFast.from_pretrained(folder)
-        elif "image_processor" in attribute:
-            parts[attribute] = _made_of(transformers.AutoImageProcessor, folder, kwargs)
-        elif "feature_extractor" in attribute:
-            parts[attribute] = _made_of(transformers.AutoFeatureExtractor, folder, kwargs)
+        elif attribute == "video_processor" and not is_torchvision_available():
+            raise ImportError(f"{cls.__name__} requires the torchvision library, which is not installed")
+        elif attribute in _PARTS:
+            parts[attribute] = _make(getattr(transformers, _PARTS[attribute]), folder, kwargs)
         else:
             raise ValueError(f"{cls.__name__} needs a {attribute}")
     vision = config.get("vision_config") or {}
     options = {}
     if cls.__name__.startswith(("Llava", "Pixtral")) and isinstance(vision.get("patch_size"), int):
         options = {"patch_size": vision["patch_size"], "vision_feature_select_strategy": config.get("vision_feature_select_strategy", "default")}
+        if str(vision.get("model_type", "")).startswith("clip"):
+            options["num_additional_image_tokens"] = 1  # the first is for the class
     tokenizer = parts.get("tokenizer")
     if tokenizer is not None and tokenizer.chat_template and not cls.__name__.startswith("Whisper"):
         options["chat_template"] = tokenizer.chat_template
     with _any_class():
         return cls(**parts, **options)
-
-
-def _made_of(auto: Any, folder: str, kwargs: dict[str, Any]) -> Any:
-    return _make(auto, folder, kwargs)
 
 
 def _part(cls: Any, config: dict[str, Any], kwargs: dict[str, Any]) -> Any:
@@ -136,7 +142,11 @@ def _part(cls: Any, config: dict[str, Any], kwargs: dict[str, Any]) -> Any:
             options = {"size": {"height": size, "width": size}}
         if "CLIP" in cls.__name__ or getattr(cls, "crop_size", None):
             options["crop_size"] = {"height": size, "width": size}
-    return cls(**options)
+    made = cls(**options)
+    patch = (config.get("vision_config") or config).get("patch_size")
+    if isinstance(size, int) and isinstance(patch, int) and cls.__name__.startswith("Siglip"):  # as PaliGemma's repositories have it
+        made.image_seq_length = (size // patch) ** 2
+    return made
 
 
 @contextlib.contextmanager

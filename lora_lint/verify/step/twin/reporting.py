@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Iterator
 from importlib.abc import Loader, MetaPathFinder
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
-from .common import Twin
+from .common import Twin, in_library
 
 _REPORTS = {
     "wandb", "mlflow", "comet_ml", "tensorboard", "tensorboardX", "swanlab", "neptune", "clearml", "trackio", "dvclive", "aim", "codecarbon",
@@ -117,12 +117,12 @@ class _Reports(MetaPathFinder, Loader):
         return any(finder.find_spec(name, None) is not None for finder in finders)
 
     def _asked_by_script(self) -> bool:
-        frame = sys._getframe(2)
+        frame: FrameType | None = sys._getframe(2)
         while frame is not None:
             name = frame.f_code.co_filename
             if not name.startswith("<frozen importlib") and os.sep + "importlib" + os.sep not in name:
-                return "site-packages" not in name and "dist-packages" not in name and "lib" + os.sep + "python" not in name
-            frame = frame.f_back  # type: ignore[assignment]
+                return not in_library(frame)
+            frame = frame.f_back
         return False
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:

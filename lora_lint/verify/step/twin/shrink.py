@@ -149,8 +149,10 @@ def _shrink(values: dict[str, Any]) -> dict[str, Any]:
             small[name] = _one_of_each(value)
         elif type(value) is int:
             small[name] = next((rule(value, values) for pattern, rule in _RULES if pattern.search(name)), value)
-        elif name in ("attn_layer_indices", "deepstack_visual_indexes") and value:  # positions of layers
+        elif name == "attn_layer_indices" or (name == "deepstack_visual_indexes" and value):  # positions of layers
             small[name] = [LAYERS - 1]
+        elif name == "block_types" and isinstance(value, list):  # repeated over the layers
+            small[name] = list(dict.fromkeys(value))
         else:
             small[name] = value
     _fit_heads(small, values)
@@ -166,6 +168,8 @@ def _one_of_each(kinds: list[Any]) -> list[Any]:
     texts = [str(kind) for kind in kinds]
     chosen = [texts.index(text) for text in list(dict.fromkeys(texts))[:LAYERS]]
     chosen += [chosen[-1]] * (LAYERS - len(chosen))
+    if set(texts) == {"linear_attention"}:  # a default: the models of this kind have others as well
+        return [*kinds[: LAYERS - 1], "full_attention"]
     return [kinds[index] for index in sorted(chosen)]
 
 

@@ -28,6 +28,14 @@ _KEPT = (
     "padding_side", "truncation_side", "model_max_length", "pad_token", "eos_token", "bos_token", "unk_token", "cls_token", "sep_token", "mask_token",
     "additional_special_tokens", "extra_special_tokens", "clean_up_tokenization_spaces", "model_input_names", "src_lang", "tgt_lang",
 )  # fmt: skip
+_PLACES = {
+    "image": ("<image>", "<|image_pad|>", "<image_soft_token>", "<|image|>", "<IMG_CONTEXT>", "[IMG]"),
+    "video": ("<video>", "<|video_pad|>"),
+    "vision_start": ("<|vision_start|>",),
+    "vision_end": ("<|vision_end|>",),
+    "boi": ("<start_of_image>",),
+    "eoi": ("<end_of_image>",),
+}
 _SPECIAL = {name: f"{name}_token" for name in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")}
 
 _HEAD = "{% if messages[0]['role'] == 'system' %}{% set rest = messages[1:] %}{% set first = messages[0]['content'] %}{% else %}{% set rest = messages %}{% set first = '' %}{% endif %}"  # noqa: E501
@@ -103,7 +111,7 @@ class Tokenizers:
         if template:
             tokenizer.chat_template = template
         tokenizer.save_pretrained(folder)
-        return {f"{part}_token_id": getattr(tokenizer, f"{part}_token_id") for part in ("bos", "eos", "pad")}
+        return {**{f"{part}_token_id": getattr(tokenizer, f"{part}_token_id") for part in ("bos", "eos", "pad")}, **_places(tokenizer)}
 
     def install(self, models: Checkpoints) -> None:
         """Patch what loads tokenizers."""
@@ -159,6 +167,14 @@ class Tokenizers:
         _add(tokenizer, list(tokens.more))
         tokenizer._tokenizer.post_processor = _around_texts(tokenizer, tokens.around)
         return tokenizer
+
+
+def _places(tokenizer: Any) -> dict[str, int]:
+    """The ids of the tokens that pictures and films stand behind, by their names in a configuration."""
+    vocabulary = tokenizer.get_vocab()
+    found = {part: next((vocabulary[token] for token in tokens if token in vocabulary), None) for part, tokens in _PLACES.items()}
+    named = {f"{part}_token_{kind}": number for part, number in found.items() for kind in ("id", "index")}
+    return {name: number for name, number in named.items() if number is not None}
 
 
 def _add(tokenizer: Any, tokens: list[str]) -> None:
