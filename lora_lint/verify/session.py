@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
@@ -19,8 +20,8 @@ from lora_lint.project import Project
 from lora_lint.source import Source
 from lora_lint.suppressions import Suppressions
 from lora_lint.verify import VerifyError
-from lora_lint.verify.launch import check_python, find_python, run_step
-from lora_lint.verify.plan import Device, Options, plan_of
+from lora_lint.verify.launch import Outcome, check_python, find_python, run_step
+from lora_lint.verify.plan import Device, Options, Plan, plan_of
 from lora_lint.verify.seen import Seen
 from lora_lint.verify.told import told
 from lora_lint.verify.verdicts import decide, unexplained
@@ -132,8 +133,6 @@ class Session:
         return _Attempt(changed, made, seen, left)
 
     def _run(self, source: Source, findings: Sequence[Finding], project: Project | None, text: Path | None = None) -> Seen:
-        from lora_lint import recipe
-
         if isinstance(source, Notebook):
             raise VerifyError(f"{source.path}: --verify runs scripts, not notebooks; export it (jupyter nbconvert --to script) and run that")
         if source.file is None:
@@ -144,21 +143,34 @@ class Session:
             if problem is not None:
                 raise VerifyError(problem)
             self._checked.add(python)
-        device = _device(self._request.device)
-        wanted = Options(argv=self._argv, device=device, codes=frozenset(finding.code for finding in findings), text=text, folder=Path.cwd())
-        plan = plan_of(source, recipe.build(source, project), wanted)
-        what = "the fixed script" if text else "it"
-        where = {"virtual": "virtual CUDA", "cuda": "the GPU", "cpu": "the CPU"}[device]
-        self._say(f"{source.path}: running {what} up to its first optimizer step, with {python}, on {where}; models and data are small stand-ins")
-        outcome = run_step(plan.to_json(), python=python, timeout=self._request.timeout)
-        if outcome.end == "cannot start":
-            raise VerifyError(outcome.detail)
-        seen = Seen.of(outcome, source.file)
+        plan_for = partial(self._plan, source, findings, project, text)
+        seen, outcome = self._started(source, python, plan_for, _device(self._request.device), "the fixed script" if text else "it")
+        if seen.end == "imports failed" and seen.exception is not None:
+            if not seen.exception.without_gpu:
+                raise VerifyError(f"{source.path}: {python} cannot load what the step needs: {seen.exception.text}")
+            if self._request.device == "cuda":
+                raise VerifyError(f"--verify-device cuda: there is no GPU that {python} can use; --verify-device virtual needs none")
+            seen, outcome = self._started(source, python, plan_for, "virtual", "it once more")
         first, *more = told(source.path, seen, outcome.confinement)
         self._say(first)
         for line in more:
             self._say(f"  {line}")
         return seen
+
+    def _plan(self, source: Source, findings: Sequence[Finding], project: Project | None, text: Path | None, device: Device) -> Plan:
+        from lora_lint import recipe
+
+        wanted = Options(argv=self._argv, device=device, codes=frozenset(finding.code for finding in findings), text=text, folder=Path.cwd())
+        return plan_of(source, recipe.build(source, project), wanted)
+
+    def _started(self, source: Source, python: Path, plan_for: Callable[[Device], Plan], device: Device, what: str) -> tuple[Seen, Outcome]:
+        """Say what is run, and run it. Raises ``VerifyError`` where no process can be started."""
+        where = {"virtual": "virtual CUDA", "cuda": "the GPU", "cpu": "the CPU"}[device]
+        self._say(f"{source.path}: running {what} up to its first optimizer step, with {python}, on {where}; models and data are small stand-ins")
+        outcome = run_step(plan_for(device).to_json(), python=python, timeout=self._request.timeout)
+        if outcome.end == "cannot start":
+            raise VerifyError(outcome.detail)
+        return Seen.of(outcome, source.file or source.path), outcome
 
 
 def _judge(source: Source, findings: Sequence[Finding], seen: Seen, enabled: frozenset[str]) -> list[Finding]:

@@ -122,6 +122,14 @@ def test_what_is_left_after_fixes_keeps_its_verdict(folder: Path, monkeypatch: p
     assert [(finding.code, finding.verification is not None) for finding in tried.left] == [("LL101", True)]
 
 
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a GPU")
+def test_without_a_gpu_cuda_is_refused(folder: Path) -> None:
+    (folder / "train.py").write_text(MOVED, encoding="utf-8")
+    done = CliRunner().invoke(cli, ["check", "train.py", "--verify", "--verify-python", sys.executable, "--verify-device", "cuda"])
+    assert done.exit_code == 2
+    assert f"error: --verify-device cuda: there is no GPU that {sys.executable} can use; --verify-device virtual needs none\n" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
