@@ -24,7 +24,8 @@ from lora_lint.verify.launch import Outcome, check_python, find_python, run_step
 from lora_lint.verify.plan import Device, Options, Plan, plan_of
 from lora_lint.verify.seen import Seen
 from lora_lint.verify.told import told
-from lora_lint.verify.verdicts import decide, unexplained
+from lora_lint.verify.verdicts import decide
+from lora_lint.verify.verdicts.unexplained import unexplained
 
 TIMEOUT = 180  # seconds
 DEVICES = ("auto", "cuda", "virtual", "cpu")

@@ -16,7 +16,9 @@ from lora_lint.findings import Finding, Position, Severity, Span, Verdict
 from lora_lint.source import Source
 from lora_lint.target import Target
 from lora_lint.verify.seen import Seen
-from lora_lint.verify.verdicts import RULES, Fault, decide, unexplained
+from lora_lint.verify.verdicts import decide
+from lora_lint.verify.verdicts.look import RULES
+from lora_lint.verify.verdicts.unexplained import Fault, unexplained
 
 PAGES = Path(__file__).resolve().parents[2] / "rules"
 SCRIPT = "/project/train.py"

@@ -1,0 +1,37 @@
+"""Verdicts on LL4xx: which adapters train, and what a save of them holds."""
+
+from __future__ import annotations
+
+from lora_lint.findings import Verdict
+from lora_lint.verify.verdicts.look import Answer, Look, at_line, frozen_adapters, verdict_on
+
+
+@verdict_on("LL402")
+def _loaded_frozen(look: Look) -> Answer:
+    """Whether the loaded adapter was frozen when training began, or got gradients."""
+    return frozen_adapters(look, here=look.ran())
+
+
+@verdict_on("LL403")
+def _inference_mode(look: Look) -> Answer:
+    """As LL402; what a stored configuration says is known only where it was really read."""
+    if "never read" in look.finding.message and look.finding.failure is None:
+        return Answer(Verdict.NOT_REACHED, "a training step does not show whether stored weights are read")
+    answer = frozen_adapters(look, here=look.ran("attached"))
+    stored = any(part.what in ("adapter", "config", "file") and part.line in look.lines for part in look.seen.replaced)
+    if stored and answer.verdict is Verdict.REFUTED:
+        return Answer(Verdict.NEEDS, f"the stored configuration: a made-up one was read ({answer.evidence})")
+    return answer
+
+
+@verdict_on("LL406")
+def _saved(look: Look) -> Answer:
+    """The number of tensors that a save of the adapter writes."""
+    saves = [save for save in look.seen.saves if save.tensors is not None and save.expected]
+    empty = next((save for save in saves if save.tensors == 0), None)
+    if empty is not None:
+        return Answer(Verdict.CONFIRMED, f"{empty.method}{at_line(empty.line)} writes 0 of {empty.expected} adapter tensors")
+    full = next((save for save in saves if save.line in look.lines), None)
+    if full is not None:
+        return look.absent(f"{full.method}{at_line(full.line)} writes {full.tensors} of {full.expected} adapter tensors")
+    return look.unreached("a save of the adapter")

@@ -1,0 +1,36 @@
+"""Verdicts on LL5xx: optimizers and what they hold."""
+
+from __future__ import annotations
+
+from lora_lint.findings import Verdict
+from lora_lint.verify.verdicts.look import Answer, Look, at_line, joined, nothing_learned, refuted_if_learned, training_began, verdict_on
+
+
+@verdict_on("LL501")
+def _optimizer(look: Look) -> Answer:
+    """Whether the optimizer that steps holds the adapters."""
+    optimizer = look.seen.optimizer
+    if optimizer is None or optimizer.adapters_held is None:
+        return look.unreached("an optimizer")
+    made = f"the {optimizer.cls} made{at_line(optimizer.made)}" if optimizer.made is not None else f"the {optimizer.cls}"
+    mine = optimizer.made is None or optimizer.made in look.own
+    if mine and optimizer.adapters_held == 0 and optimizer.trainable_missing:
+        return Answer(Verdict.CONFIRMED, f"{made} holds no adapter tensor; {optimizer.trainable_missing} trainable tensors are in no optimizer")
+    if optimizer.adapters_held and optimizer.made in look.own:
+        return look.absent(f"{made} holds {optimizer.adapters_held} adapter tensors")
+    return look.unreached("the optimizer of this finding")
+
+
+@verdict_on("LL502")
+def _nothing_trains(look: Look) -> Answer:
+    """Whether any parameter requires grad, and is part of what the loss depends on."""
+    model, gradients, forward = look.model, look.gradients, look.forward
+    symptom = look.no_graph
+    if model is not None and model.trainable == 0 and training_began(look) and (gradients is None or gradients.trainable == 0):
+        return Answer(Verdict.CONFIRMED, joined(f"0 of {model.parameters} parameters require grad when training begins", symptom or ""))
+    if symptom is not None and forward is not None and forward.output_requires_grad is False and not forward.without_grad:
+        return Answer(Verdict.CONFIRMED, f"{symptom}; the output of the forward{at_line(forward.line)} required no grad")
+    nothing = nothing_learned(look, gradients)
+    if nothing is not None:
+        return Answer(Verdict.CONFIRMED, nothing)
+    return refuted_if_learned(look, gradients, here=False)  # what freezes or merges leaves no trace of when it ran
