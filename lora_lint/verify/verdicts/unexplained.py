@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lora_lint.findings import Finding, Verdict
 from lora_lint.verify.seen import Failure, Seen
-from lora_lint.verify.verdicts.__init__ import decide
+from lora_lint.verify.verdicts import decide
 from lora_lint.verify.verdicts.look import INFERENCE_TENSOR, gradient_counts
 
 
