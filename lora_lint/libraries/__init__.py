@@ -57,7 +57,7 @@ LIBRARIES = (
 for _name in LIBRARIES:
     importlib.import_module(f"lora_lint.libraries.{_name}")
 
-from lora_lint.libraries import lightning, python, torch, transformers  # noqa: E402
+from lora_lint.libraries import lightning, python, tokenizers, torch, transformers  # noqa: E402
 from lora_lint.libraries.torch import combine_unknown  # noqa: E402
 
 
@@ -106,6 +106,7 @@ def escape(call: Call) -> None:
     if SPEAKING.match(call.name.rpartition(".")[2]):
         return
     for value in call.values():
+        tokenizers.escaped(m, value)
         for model in m.models_in(value):
             m.event(model, "escaped", call.node, to=call.name)
 
@@ -208,6 +209,9 @@ def instance_attribute(m: Interpreter, owner: Inst, name: str, node: cst.CSTNode
 
 def set_attribute(m: Interpreter, owner: Value, name: str, value: Value, node: cst.CSTNode) -> bool:
     """Assign to an attribute of a library object; true where that is all there is to it."""
+    if isinstance(owner, Obj) and owner.kind == "tokenizer":
+        tokenizers.set_attribute(m, owner, name, value, node)
+        return True
     return torch.set_attribute(m, owner, name, value, node)
 
 
@@ -216,8 +220,11 @@ def subscript(m: Interpreter, holder: Value, key: Value, node: cst.CSTNode) -> V
     return torch.subscript(m, holder, key, node)
 
 
-def set_item(m: Interpreter, holder: Obj, key: Value, value: Value, node: cst.CSTNode) -> None:
-    """``holder[key] = value`` for a library object."""
+def set_item(m: Interpreter, holder: Obj | Tensor, key: Value, value: Value, node: cst.CSTNode) -> None:
+    """``holder[key] = value`` for a library object or a tensor."""
+    if isinstance(holder, Tensor):
+        tokenizers.written(m, holder, key, value, node)
+        return
     torch.set_item(m, holder, key, value, node)
 
 

@@ -18,6 +18,7 @@ from lora_lint.recipe.values import (
     Const,
     Dict,
     Func,
+    Ids,
     Inst,
     Items,
     Method,
@@ -31,6 +32,7 @@ from lora_lint.recipe.values import (
     Value,
     phi,
     unknown,
+    walk,
 )
 
 if TYPE_CHECKING:
@@ -255,6 +257,8 @@ def _len(call: Call) -> Value:
     value = call.args[0] if call.args else NONE
     if isinstance(value, Seq) and value.rest is None:
         return Const(len(value.items))
+    if isinstance(value, Ids):
+        return Ids(Subject("len(…)"), tokens=value.tokens, length=True)
     return unknown("len(…)")
 
 
@@ -466,6 +470,16 @@ def _run(call: Call) -> Value:
 
 
 # -------------------------------------------------------------------- containers
+def tells(*values: Value) -> bool:
+    """Whether a text that is made of these has something in it that a tokenizer put there: a conversation's template, or its EOS."""
+    return any(is_eos(v) or (isinstance(v, Obj) and v.kind == "text" and "chat" in v.info) for x in values for v in walk(x))
+
+
+def is_eos(value: Value) -> bool:
+    """Whether a value is some tokenizer's EOS, as a token or as an id."""
+    return isinstance(value, Sym) and value.text.rpartition(".")[2] in ("eos_token", "eos_token_id", "EOS_TOKEN")
+
+
 def container_method(owner: Value, name: str, call: Call) -> Value:
     """Methods of lists, dictionaries and strings."""
     m = call.m
@@ -492,6 +506,8 @@ def container_method(owner: Value, name: str, call: Call) -> Value:
             m.store(owner.slots, "rest", call.args[-1] if call.args else unknown("element"))
         return NONE
     if isinstance(owner, Const) and isinstance(owner.value, str):
+        if name in ("format", "join") and tells(*call.values()):
+            return Obj("text", dict(enumerate(call.values())), info={"prefix": ""})
         plain = [a.value for a in call.args if isinstance(a, Const)]
         if (
             len(plain) == len(call.args)
@@ -555,6 +571,10 @@ def _dict_method(m: Interpreter, owner: Dict, name: str, call: Call) -> Value:
 def symbol_method(callee: Sym, name: str, call: Call) -> Value | None:
     """Methods of unknown values that still tell something: ``settings.get("x", default)``, ``x.lower()``, ``loss.item()``."""
     m = call.m
+    if name == "map":
+        from lora_lint.libraries import tokenizers
+
+        return tokenizers.mapped(call, None)
     if name in ("with_format", "set_format") and "device" in call.kwargs:
         m.recipe.default_device = True
     if name == "get" and call.args and isinstance(call.args[0], Const):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
@@ -23,6 +24,7 @@ from lora_lint.recipe.values import (
     Dict,
     Func,
     Inst,
+    Mask,
     Method,
     Model,
     Obj,
@@ -258,17 +260,28 @@ def _cutting(call: Call) -> Value:
     owner = call.owner
     assert owner is not None
     number, removable = CUTTING[call.name]
-    return call.m.detached([owner], call.name, call.node, number=number, removable=removable)
+    made = call.m.detached([owner], call.name, call.node, number=number, removable=removable)
+    return replace(made, tokens=owner.tokens) if isinstance(owner, Tensor) and call.name in ("detach", "long", "int") else made
 
 
 for _name in CUTTING:
     METHODS["tensor", _name] = _cutting
 
 
+def compared(m: Interpreter, operator: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
+    """``tensor == value``: no gradient comes through, and what was compared stays known."""
+    made = m.detached([left, right], "comparison", node)
+    of, to = (left, right) if isinstance(left, Tensor) else (right, left)
+    known = {f.name: getattr(made, f.name) for f in fields(Tensor)}
+    return Mask(**known, operator=operator, of=of, to=to)
+
+
 @method("tensor", "*")
 def _tensor_method(call: Call) -> Value:
     owner = call.owner
     assert isinstance(owner, Tensor)
+    if call.name in ("clone", "contiguous", "pin_memory"):
+        return replace(call.m.combine([owner], call.node), tokens=owner.tokens)
     if call.name in ("size", "dim", "numel", "element_size", "stride", "is_contiguous", "get_device"):
         return unknown(call.name)
     if call.name.endswith("_") and not call.name.startswith("_") and owner.number is False:
@@ -286,8 +299,8 @@ def _tensor_to(call: Call) -> Value:
     if call.name in ("to", "type") and any(
         isinstance(v, Ref) and v.leaf in ("long", "int64", "int32", "int", "bool", "uint8") for v in call.values()
     ):
-        return call.m.detached([owner], "integer cast", call.node, device=device)
-    return call.m.combine([owner], call.node, device or owner.device)
+        return replace(call.m.detached([owner], "integer cast", call.node, device=device), tokens=owner.tokens)
+    return replace(call.m.combine([owner], call.node, device or owner.device), tokens=owner.tokens)
 
 
 def moved_to(call: Call) -> Device | None:
@@ -864,8 +877,9 @@ def _encoding_to(call: Call) -> Value:
     if device is not None:
         for key, held in list(owner.slots.items()):
             if isinstance(held, Tensor):
-                call.m.store(owner.slots, key, Tensor(held.attached, held.cuts, device, held.opaque, site=held.site))
-        call.m.store(owner.slots, "", Tensor(device=device, site=call.site))
+                call.m.store(owner.slots, key, Tensor(held.attached, held.cuts, device, held.opaque, site=held.site, tokens=held.tokens))
+        whole = owner.slots.get("")
+        call.m.store(owner.slots, "", Tensor(device=device, site=call.site, tokens=whole.tokens if isinstance(whole, Tensor) else None))
     return owner
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries import python, torch
+from lora_lint.libraries import python, tokenizers, torch
 from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
 from lora_lint.recipe.conditions import ALWAYS, Condition, both
 from lora_lint.recipe.events import BadKeyword, ModelLife
@@ -77,7 +77,7 @@ def is_model_class(name: str) -> bool:
 def _from_pretrained(call: Call) -> Value:
     cls = call.name.split(".")[-2]
     if is_tokenizer(cls):
-        return Obj("tokenizer", {}, call.site, cls)
+        return tokenizers.made(call, cls)
     if not is_model_class(cls):
         return unknown(f"{cls}.from_pretrained(…)")
     return load(call, "transformers", cls)
@@ -98,7 +98,8 @@ def _construct(call: Call) -> Value:
     if leaf.endswith("TrainingArguments"):
         return training_arguments(call)
     if leaf.startswith("DataCollator") or leaf == "default_data_collator":
-        return Obj("collator", {}, call.site, leaf)
+        keywords = {"mlm": call.get("mlm", 1), "tokenizer": call.get("tokenizer", 0)}
+        return Obj("collator", {}, call.site, leaf, {**keywords, "open": call.open})
     if (
         leaf.endswith("Config")
         and leaf != "PretrainedConfig"
@@ -484,47 +485,7 @@ def quantized_flag(m: Interpreter, life: ModelLife, name: str) -> Value:
     return Bool(when, negate(when) or m.opaque(f"{name}{life.number}", name)[1])
 
 
-# -------------------------------------------------------------------- tokenizers
-@method("tokenizer", "__call__", "batch_encode_plus", "encode_plus", "pad", "prepare_for_model", "process")
-def _tokenize(call: Call) -> Value:
-    if call.get("return_tensors") is ABSENT and not call.open:
-        return Dict({"**": unknown("lists")})
-    given = call.get("return_tensors")
-    if given is NONE or given is ABSENT:
-        return Dict({"**": unknown("lists")})
-    return torch.batch(call.m, CPU, call.node)
-
-
-@method("tokenizer", "encode", "apply_chat_template")
-def _encode(call: Call) -> Value:
-    if call.get("return_tensors") in (ABSENT, NONE):
-        return unknown("text" if call.get("tokenize") is FALSE else "ids")
-    if call.get("return_dict") is TRUE:
-        return torch.batch(call.m, CPU, call.node)
-    return Tensor(device=CPU, site=call.site)
-
-
-@method("tokenizer", "*")
-def _tokenizer_method(call: Call) -> Value:
-    return unknown(f"tokenizer.{call.name}(…)")
-
-
-@attribute("tokenizer", "*")
-def _tokenizer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
-    if name in ("tokenizer", "image_processor", "feature_extractor"):
-        return owner
-    if ("tokenizer", name) in METHODS or name in (
-        "decode",
-        "batch_decode",
-        "save_pretrained",
-        "add_tokens",
-        "add_special_tokens",
-        "convert_tokens_to_ids",
-    ):
-        return Bound(owner, name)
-    return m.derive((".", id(owner), name), f"tokenizer.{name}")
-
-
+# -------------------------------------------------------------------- collators
 @method("collator", "__call__", "torch_call")
 def _collate(call: Call) -> Value:
     return torch.batch(call.m, CPU, call.node)
@@ -666,7 +627,16 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
         },
         call.site,
         name,
-        {"site_of": call.site_of, "trl": trl, "open": call.open, "inst": inst},
+        {
+            "site_of": call.site_of,
+            "trl": trl,
+            "open": call.open,
+            "inst": inst,
+            "collator": call.get("data_collator", 2),
+            "rows": call.get("train_dataset", 3),
+            "tokenizer": call.kwargs.get("processing_class", call.get("tokenizer")),
+            "keywords": dict(call.kwargs),
+        },
     )
     given = call.get("peft_config")
     for condition, config in options(given):
@@ -730,6 +700,7 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
             grad=mode.mode if mode is not None else "on",
             grad_site=mode.site if mode else None,
         )
+    trainer.info["batch"] = tokenizers.collated(m, trainer, call)
     inst = trainer.info.get("inst")
     if isinstance(inst, Inst):
         _run_hook(m, inst, call)
@@ -777,7 +748,8 @@ def _trainer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNod
     if name == "accelerator":
         return Obj("accelerator", {}, m.site(node), info={"placement": True})
     if name in ("processing_class", "tokenizer"):
-        return Obj("tokenizer", {}, m.site(node))
+        held = owner.info.get("tokenizer")
+        return held if isinstance(held, Obj) else Obj("tokenizer", {}, m.site(node))
     if ("trainer", name) in METHODS or name in (
         "evaluate", "predict", "save_model", "save_state", "log_metrics", "save_metrics", "add_callback", "log", "push_to_hub", "create_model_card",
         "create_optimizer", "create_scheduler", "get_train_dataloader", "compute_loss", "remove_callback", "is_world_process_zero",

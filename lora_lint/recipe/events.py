@@ -11,7 +11,7 @@ from lora_lint.recipe.conditions import ALWAYS, Condition
 if TYPE_CHECKING:
     import libcst as cst
 
-    from lora_lint.recipe.values import Dict, Tensor, Value
+    from lora_lint.recipe.values import Dict, Obj, Tensor, Value
     from lora_lint.source import Source
 
 
@@ -131,3 +131,36 @@ class Branch:
     cls: str
     when: Condition
     joined: Site | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """One call of a tokenizer on texts: with what it was called, and how the tokenizer was set up then.
+
+    ``padding`` and ``special`` are the keywords ``padding`` and ``add_special_tokens``, ``side`` is where the padding goes; ABSENT where the
+    default decides. ``shaped``: it returns tensors, a row for each text. ``open``: more keywords may hide in a ``**``.
+    """
+
+    tokenizer: Obj
+    text: Value
+    padding: Value
+    side: Value
+    special: Value
+    shaped: bool
+    open: bool
+    site: Site
+    when: Condition
+    order: int
+
+
+@dataclass(frozen=True, eq=False)
+class LabelWrite:
+    """``labels[key] = value`` on a tensor with the ids that a tokenizer made; ``pad`` is what the tokenizer pads with then."""
+
+    tensor: Tensor
+    key: Value
+    value: Value
+    pad: Value
+    site: Site
+    when: Condition
+    order: int

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import libcst as cst
 
 from lora_lint import libraries
-from lora_lint.libraries import torch
+from lora_lint.libraries import python, torch
 from lora_lint.recipe.conditions import ALWAYS, NEVER, Among, Condition, Literal, Subject, both, either, negate, unit
 from lora_lint.recipe.events import Site
 from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, BudgetError, Frame, GradMode, Machine
@@ -45,6 +45,7 @@ from lora_lint.recipe.values import (
     Ref,
     Scope,
     Seq,
+    Slice,
     Sym,
     Tensor,
     Value,
@@ -640,7 +641,7 @@ class Interpreter(Machine):
                 self.store(holder.slots, "items", Items(tuple(items)))
             else:
                 self.store(holder.slots, "rest", value)
-        elif isinstance(holder, Obj):
+        elif isinstance(holder, (Obj, Tensor)):
             libraries.set_item(self, holder, key, value, node)
         elif isinstance(holder, Sym) and isinstance(key, Const):
             self.store(cast(Any, self.sym_slots(holder)), ("[", key.value), value)
@@ -832,6 +833,8 @@ class Interpreter(Machine):
         if isinstance(left, Seq) and isinstance(right, Seq) and operator == "Add":
             rest = left.rest if left.rest is not None else right.rest
             return Seq.of([*left.items, *right.items], left.kind, rest)
+        if operator == "Add" and python.tells(left, right):
+            return Obj("text", {0: left, 1: right}, info={"prefix": ""})
         if isinstance(left, Dict) and isinstance(right, Dict) and operator == "BitOr":
             made_dict = Dict(dict(left.slots), dict(left.sites))
             self.update(made_dict, right, node)
@@ -877,7 +880,7 @@ class Interpreter(Machine):
             if operator in ("Is", "IsNot"):
                 return FALSE if operator == "Is" else TRUE
             if operator not in ("In", "NotIn"):
-                return self.detached([left, right], "comparison", node)
+                return torch.compared(self, operator, left, right, node)
         if operator in ("LessThan", "LessThanEqual"):  # written as the opposite, so that `n > 1` and `n <= 1` exclude each other
             true, false = self.truth(self.compare("GreaterThanEqual" if operator == "LessThan" else "GreaterThan", left, right, node))
             return Bool(false, true)
@@ -987,6 +990,9 @@ class Interpreter(Machine):
     def index(self, node: cst.Subscript) -> Value:
         if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
             return self.eval(node.slice[0].slice.value)
+        if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Slice) and node.slice[0].slice.step is None:
+            lower, upper = node.slice[0].slice.lower, node.slice[0].slice.upper
+            return Slice(self.eval(lower) if lower is not None else ABSENT, self.eval(upper) if upper is not None else ABSENT)
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
                 self.eval(element.slice.value)
@@ -1027,7 +1033,7 @@ class Interpreter(Machine):
                 elements = [torch.part_of(e) for e in elements]
                 return (
                     Seq.of([], holder.kind, elements[0])
-                    if elements and isinstance(key, Sym) and key.text == "slice"
+                    if elements and (isinstance(key, Slice) or (isinstance(key, Sym) and key.text == "slice"))
                     else (elements[0] if elements else unknown("element"))
                 )
             return holder.rest if holder.rest is not None else unknown("element")
@@ -1043,7 +1049,7 @@ class Interpreter(Machine):
                 )
             return unknown(f"{holder.text}[…]", tensor=holder.tensor)
         if isinstance(holder, Tensor):
-            return holder
+            return holder if holder.tokens is None else replace(holder, tokens=None)
         if isinstance(holder, (Obj, Model)):
             return libraries.subscript(self, holder, key, node)
         if isinstance(holder, Inst) and isinstance(getter := holder.cls.lookup("__getitem__"), Func):

@@ -19,7 +19,7 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, LabelWrite, ModelLife, OptimizerLife, Site, Tokens
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
@@ -28,6 +28,7 @@ from lora_lint.recipe.values import (
     Dict,
     Model,
     Module,
+    Obj,
     Phi,
     Seq,
     Slots,
@@ -61,6 +62,9 @@ class Recipe:
     backwards: list[Backward] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
+    tokens: list[Tokens] = field(default_factory=list)
+    label_writes: list[LabelWrite] = field(default_factory=list)
+    trainers: list[Obj] = field(default_factory=list)
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False

@@ -11,7 +11,7 @@ from lora_lint.recipe.conditions import ALWAYS, NEVER, Condition, Subject, both,
 if TYPE_CHECKING:
     import libcst as cst
 
-    from lora_lint.recipe.events import ModelLife, Site
+    from lora_lint.recipe.events import ModelLife, Site, Tokens
 
 Slots = dict[Any, "Value"]
 
@@ -53,6 +53,14 @@ class Sym(Value):
         return self.subject.text
 
 
+@dataclass(frozen=True, eq=False)
+class Ids(Sym):
+    """The token ids that a tokenizer made, as lists, or (``length``) how many they are: known to be that, and no more."""
+
+    tokens: Tokens | None = None
+    length: bool = False
+
+
 def unknown(text: str = "?", *, declared: bool = True, tensor: bool = False) -> Sym:
     """A fresh unknown value, described by the expression it came from."""
     return Sym(Subject(text, declared=declared), tensor)
@@ -74,6 +82,14 @@ class _Absent(Value):
 
 
 ABSENT = _Absent()
+
+
+@dataclass(frozen=True, eq=False)
+class Slice(Value):
+    """``lower:upper`` between brackets; a bound that is not written is ABSENT."""
+
+    lower: Value
+    upper: Value
 
 
 @dataclass(frozen=True)
@@ -339,7 +355,7 @@ class Tensor(Value):
 
     ``attached`` holds the lives that it depends on with gradient, ``cuts`` where others were lost; ``opaque`` means that code which we cannot
     see may have put a gradient in. ``through`` holds the lives that it went through, cut or not. ``forced`` is the site that set
-    ``requires_grad`` by hand after which ``attached`` is what it was before.
+    ``requires_grad`` by hand after which ``attached`` is what it was before. ``tokens`` is the tokenization whose ids it holds, in their shape.
     """
 
     attached: frozenset[ModelLife] = frozenset()
@@ -351,11 +367,21 @@ class Tensor(Value):
     forced: Site | None = None
     leaf: bool = False
     site: Site | None = None
+    tokens: Tokens | None = None
 
     @property
     def cut_off(self) -> bool:
         """Whether surely no gradient can flow back from it, though it came out of a model."""
         return not self.attached and not self.opaque and bool(self.cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class Mask(Tensor):
+    """Where a tensor stands in a relation to a value: ``labels == pad``."""
+
+    operator: str = ""
+    of: Value = ABSENT
+    to: Value = ABSENT
 
 
 def walk(value: Value, seen: set[int] | None = None, depth: int = 0) -> Iterator[Value]:
