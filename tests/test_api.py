@@ -136,13 +136,13 @@ def test_the_data_is_small_and_a_script_s_part_of_it_is_read_quickly() -> None:
     ("transformers.TrainingArguments", "eval_strategy", "transformers>=4.40", Level.SOME, "on transformers < 4.41.0"),
     ("transformers.TrainingArguments", "eval_strategy", "", None, ""),
     ("transformers.TrainingArguments", "evaluation_strategy", "", Level.SOME, "its version is not pinned"),
-    ("trl.SFTConfig", "warmup_ratio", "transformers==5.24.0", Level.ALL, "it fails on transformers >= 5.15.0"),
+    ("trl.SFTConfig", "warmup_ratio", "transformers==5.24.0", Level.ALL, "as on transformers >= 5.15.0"),
     ("trl.SFTConfig", "warmup_ratio", "trl>=0.9 transformers>=4.44", Level.SOME, "on transformers >= 5.15.0"),
     ("trl.RewardTrainer", "tokenizer", "trl==0.12.0", Level.ALL, "trl 0.12.0 or >= 0.15.0"),
     ("trl.RewardTrainer", "tokenizer", "trl==0.14.0", None, ""),
     ("trl.SFTTrainer", "tokenizer", "transformers==4.44.2", None, ""),  # the trl of that time took it
     ("peft.LoraConfig", "rank", "", Level.ALL, "peft of any version"),
-    ("peft.LoraConfig", "use_dora", "peft==0.8.2", Level.ALL, "it fails on peft < 0.9.0"),
+    ("peft.LoraConfig", "use_dora", "peft==0.8.2", Level.ALL, "as on peft < 0.9.0"),
 ])  # fmt: skip
 def test_a_keyword_is_judged_on_the_target(function: str, keyword: str, spec: str, level: Level | None, words: str) -> None:
     ruling = judge(function.partition(".")[0], refuses(function, keyword), target(spec) if spec else Target.unknown())

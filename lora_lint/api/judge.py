@@ -52,11 +52,11 @@ def judge(library: str, question: Question, target: Target) -> Ruling | None:
     fixed = failing[-1]
     for other in [other for other in fixed.until if other != library]:
         # Its own class may be the same, and what it inherits from the other library have changed.
-        runs = list(_stretches(other, question, lambda index, other=other: {**fixed.indexes, other: index}))  # type: ignore[misc]
+        runs = list(stretches(other, question, fixed))
         if any(answer is False for _, _, answer in runs):
             judged = [(World({**fixed.indexes, other: index}), index) for index in _indexes(other, target)]
             return _ruling(other, [(world, question(world)) for world, _ in judged], runs, target)
-    runs = list(_stretches(library, question, lambda index: _partners(library, index, Target.unknown())))
+    runs = list(stretches(library, question))
     return _ruling(library, answers, runs, target)
 
 
@@ -157,28 +157,35 @@ def _stretches(library: str, question: Question, indexes: Callable[[int], dict[s
         index = _next(library, index, world, indexes)
 
 
+def stretches(library: str, question: Question, fixed: World | None = None) -> Iterator[Run]:
+    """The answers over all releases of a library, the others being those of ``fixed``, or the newest of the time."""
+    if fixed is None:
+        return _stretches(library, question, lambda index: _partners(library, index, Target.unknown()))
+    return _stretches(library, question, lambda index: {**fixed.indexes, library: index})
+
+
 def _words(library: str, runs: list[Run], level: Level, target: Target) -> str:
     """On which versions, and from where the target's are known."""
     known = store(library).releases
-    stretches = []
+    parts = []
     for place, (start, _, answer) in enumerate(runs):
         if answer is not True:
             continue
         end = runs[place + 1][0] if place + 1 < len(runs) else None
         if start == 0 and end is None:
-            stretches = ["of any version"]
+            parts = ["of any version"]
         elif end is None:
-            stretches.append(f">= {known[start]}")
+            parts.append(f">= {known[start]}")
         elif start == 0:
-            stretches.append(f"< {known[end]}")
+            parts.append(f"< {known[end]}")
         else:
-            stretches.append(f"{known[start]} to {known[end - 1]}" if end - 1 > start else str(known[start]))
-    text = f"{library} {' or '.join(stretches)}"
-    ever = stretches != ["of any version"]
+            parts.append(f"{known[start]} to {known[end - 1]}" if end - 1 > start else str(known[start]))
+    text = f"{library} {' or '.join(parts)}"
+    ever = parts != ["of any version"]
     if not target.known(library):
         return f"on {text}; its version is not pinned" if ever else f"on {text}"
     allowed = target.versions(library)
     span = str(allowed[0]) if len(allowed) == 1 else f"{allowed[0]} to {allowed[-1]}"
     if level is Level.ALL:
-        return f"on {library} {span} ({target.origin(library)})" + (f"; it fails on {text}" if ever else "")
+        return f"on {library} {span} ({target.origin(library)})" + (f", as on {text}" if ever else "")
     return f"on {text}, which {target.origin(library)} ({library} {span}) allows"

@@ -2,120 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from lora_lint.api import moves
+from lora_lint.api import moves, questions
 from lora_lint.api.judge import Ruling, judge, oldest
 from lora_lint.api.moves import Move
-from lora_lint.api.store import LIBRARIES, store
 from lora_lint.api.world import Definition, World
 from lora_lint.findings import Edit, Finding, Fix, Severity
-from lora_lint.recipe.conditions import Condition, escape
+from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import LibraryCall, Site
-from lora_lint.recipe.machine import Recipe
-from lora_lint.recipe.queries import conjunction
-from lora_lint.recipe.values import ABSENT, Const, Obj, options
+from lora_lint.recipe.values import Const, Obj
 from lora_lint.rule import Context
-
-# Tests by which scripts tell releases apart.
-_VERSION_TEST = re.compile(r"\bversion\b|_version|version_|hasattr|signature|_greater|_less|getattr", re.IGNORECASE)
-_TRAINING = re.compile(r"(Trainer|Config|Arguments)(\.\w+)?$")
-
-
-def asks_version(when: Condition) -> bool:
-    """Whether a place is reached only by a test that may tell releases apart."""
-    return any(_VERSION_TEST.search(literal.subject.text) for clause in when for literal in clause)
-
-
-def patched(recipe: Recipe) -> bool:
-    """Whether unsloth is imported: it renames and moves keywords of trainers while the script runs, and pins older releases."""
-    return any(one.name.partition(".")[0] == "unsloth" for one in recipe.imports)
-
-
-def calls(ctx: Context) -> Iterator[tuple[str, LibraryCall]]:
-    """The calls that can be judged, each under the name of what it calls; a constructor under its class."""
-    skip = patched(ctx.recipe)
-    for call in ctx.recipe.calls:
-        library = call.name.partition(".")[0]
-        if library not in LIBRARIES or call.guarded or asks_version(call.when) or (skip and not ctx.target.known(library)):
-            continue
-        name = call.name.removesuffix(".__init__")
-        if not (skip and _TRAINING.search(name)):
-            yield name, call
-
-
-def keywords(ctx: Context, call: LibraryCall) -> Iterator[tuple[str, Site, Condition]]:
-    """The keywords of a call that its library gets, each with its place and the condition under which it is given.
-
-    A class of the project that has an ``__init__`` of its own hands on what it likes: its own call of ``super().__init__`` is judged instead.
-    """
-    own: set[str] = set()
-    if call.through is not None:
-        if call.through.lookup("__init__") is not None:
-            return
-        own = set(call.through.fields)
-    for keyword, place in call.places.items():
-        if keyword in own or keyword == "**":
-            continue
-        for condition, value in options(call.keywords[keyword]):
-            if value is not ABSENT:
-                yield keyword, place if place.node is not call.site.node else _given(ctx, call, keyword), conjunction(call.when, condition)
-                break
-
-
-def _given(ctx: Context, call: LibraryCall, keyword: str) -> Site:
-    """Where a keyword was written that came through ``**kwargs`` of a class of the project."""
-    base = call.name.removesuffix(".__init__")
-    return next((c.places[keyword] for c in ctx.recipe.calls if c.through is not None and c.name == base and keyword in c.places), call.site)
-
-
-def refuses(function: str, keyword: str) -> Callable[[World], bool | None]:
-    """Whether a callable refuses a keyword.
-
-    One that hands keywords on to what it chooses when it runs is judged by the reviewed rows alone, since it takes the settings of any model, too.
-    """
-
-    def question(world: World) -> bool | None:
-        accepted = world.accepted(function)
-        if accepted is None or keyword in accepted.names:
-            return None if accepted is None else False
-        if accepted.swallowed:
-            return None
-        if not accepted.open:
-            return True
-        row = moves.listed("keyword", function, keyword, world)
-        return True if row is not None and keyword not in store("transformers").settings else None
-
-    return question
-
-
-def swallows(function: str, keyword: str) -> Callable[[World], bool | None]:
-    """Whether a callable takes a keyword that does nothing."""
-
-    def question(world: World) -> bool | None:
-        accepted = world.accepted(function)
-        if accepted is None:
-            return None
-        if keyword in accepted.names:
-            return False
-        return True if accepted.swallowed or (accepted.open and moves.listed("ignored", function, keyword, world)) else None
-
-    return question
 
 
 def unknown_keywords(ctx: Context, mine: Callable[[World, str], bool]) -> Iterator[Finding | None]:
     """A finding for each keyword that a callable refuses on the target, for the callables that a rule takes as its own."""
     flagged = {bad.site.node for bad in ctx.recipe.keywords}
     moved: set[int] = set()
-    for function, call in calls(ctx):
+    for function, call in questions.calls(ctx.recipe, ctx.target.known):
         library = function.partition(".")[0]
-        for keyword, place, when in keywords(ctx, call):
+        for keyword, place, when in questions.keywords(ctx.recipe, call):
             if place.node in flagged:
                 continue
-            ruling = judge(library, refuses(function, keyword), ctx.target)
+            ruling = judge(library, questions.refuses(function, keyword), ctx.target)
             if ruling is None or not mine(ruling.failing[-1], function):
                 continue
             judged = (*ruling.failing, *ruling.passing)

@@ -2,74 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
-from lora_lint.api import moves
+from lora_lint.api import moves, questions
 from lora_lint.api.judge import Ruling, judge, oldest
 from lora_lint.api.moves import Move
-from lora_lint.api.store import LIBRARIES
-from lora_lint.api.world import Definition, World
 from lora_lint.findings import Finding, Fix
 from lora_lint.recipe.conditions import escape
 from lora_lint.recipe.events import Import, Site
 from lora_lint.rule import Context
 from lora_lint.rules import _drift
 
-# Any class may stand behind them, with methods of its own.
-_ANY_MODEL = ("transformers.PreTrainedModel.", "peft.PeftModel.")
-
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask the history about each import, and about the names and methods that are called over a module or a class."""
-    skip = _drift.patched(ctx.recipe)
     lost = set()
-    for one in ctx.recipe.imports:
-        library = one.name.partition(".")[0]
-        if library in LIBRARIES and not one.guarded and not _drift.asks_version(one.when) and (not skip or ctx.target.known(library)):
-            ruling = judge(library, _missing(one), ctx.target)
-            if ruling is not None:
-                lost.add(one.name)
-                yield _finding(ctx, one.name, one.site, one, ruling)
-    for function, call in _drift.calls(ctx):
-        node = call.site.node
-        told = any(function == name or function.startswith(f"{name}.") for name in lost)
-        if told or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or function.startswith(_ANY_MODEL):
-            continue
-        ruling = judge(function.partition(".")[0], _absent(function), ctx.target)
-        if ruling is not None and ruling.ever:
-            yield _finding(ctx, function, call.site, None, ruling)
-
-
-def _missing(one: Import) -> Callable[[World], bool | None]:
-    """Whether an import fails."""
-
-    def question(world: World) -> bool | None:
-        if one.name == one.module:
-            return world.path(one.name)[0] is None
-        if not world.has_module(one.module):
-            found = world.path(one.module)[0]
-            return True if found is None else None
-        found = world.resolve(one.module, one.name.rpartition(".")[2])
-        return found is None
-
-    return question
-
-
-def _absent(function: str) -> Callable[[World], bool | None]:
-    """Whether a name of a module, or a method of a class, is not there."""
-
-    def question(world: World) -> bool | None:
-        found, rest = world.path(function)
-        if found is None:
-            return True
-        if not rest or not isinstance(found, Definition):
-            return False if not rest else None
-        there = world.exists(function)
-        return None if there is None else not there
-
-    return question
+    for one, question in questions.imports(ctx.recipe, ctx.target.known):
+        ruling = judge(one.name.partition(".")[0], question, ctx.target)
+        if ruling is not None:
+            lost.add(one.name)
+            yield _finding(ctx, one.name, one.site, one, ruling)
+    for function, call, question in questions.names(ctx.recipe, ctx.target.known):
+        if not any(function == name or function.startswith(f"{name}.") for name in lost):
+            ruling = judge(function.partition(".")[0], question, ctx.target)
+            if ruling is not None and ruling.ever:
+                yield _finding(ctx, function, call.site, None, ruling)
 
 
 def _finding(ctx: Context, full: str, site: Site, one: Import | None, ruling: Ruling) -> Finding | None:

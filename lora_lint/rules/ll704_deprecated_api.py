@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lora_lint.api import moves
+from lora_lint.api import moves, questions
 from lora_lint.api.judge import Question, judge
 from lora_lint.api.store import LIBRARIES
 from lora_lint.api.world import newest
@@ -18,8 +18,8 @@ from lora_lint.target import Target
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask the history of what the target takes whether a later release refuses it, and what the newest one still takes under an old name."""
-    for function, call in _drift.calls(ctx):
-        for keyword, place, when in _drift.keywords(ctx, call):
+    for function, call in questions.calls(ctx.recipe, ctx.target.known):
+        for keyword, place, when in questions.keywords(ctx.recipe, call):
             if ctx.target.known(function.partition(".")[0]):
                 yield _later(ctx, function, keyword, place, when)
             else:
@@ -29,7 +29,7 @@ def check(ctx: Context) -> Iterator[Finding | None]:
 def _later(ctx: Context, function: str, keyword: str, place: Site, when: Condition) -> Finding | None:
     """A keyword that every release of the target takes, and the newest refuses."""
     library = function.partition(".")[0]
-    question: Question = _drift.refuses(function, keyword)
+    question: Question = questions.refuses(function, keyword)
     if question(newest()) is not True or judge(library, question, ctx.target) is not None:
         return None
     ruling = judge(library, question, Target.unknown())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from lora_lint.api import moves
+from lora_lint.api import moves, questions
 from lora_lint.api.judge import judge
 from lora_lint.api.moves import Move
 from lora_lint.findings import Finding, Severity
@@ -17,9 +17,9 @@ from lora_lint.rules import _drift
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask the history which keywords vanish in ``**kwargs`` that nothing reads."""
-    for function, call in _drift.calls(ctx):
-        for keyword, place, when in _drift.keywords(ctx, call):
-            ruling = judge(function.partition(".")[0], _drift.swallows(function, keyword), ctx.target)
+    for function, call in questions.calls(ctx.recipe, ctx.target.known):
+        for keyword, place, when in questions.keywords(ctx.recipe, call):
+            ruling = judge(function.partition(".")[0], questions.swallows(function, keyword), ctx.target)
             if ruling is None:
                 continue
             row = moves.listed("ignored", function, keyword, ruling.failing[-1])
