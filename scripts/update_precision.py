@@ -69,9 +69,14 @@ def main() -> int:
     wanted = frozenset(options.codes.split(",")) if options.codes else frozenset(REGISTRY)
     judged = judgements(options.judged)
     counts: dict[str, Counter[str]] = {code: Counter() for code in sorted(wanted)}
-    unread = sorted(place for place in findings(options.files, wanted) if place not in judged or counts[place[0]].update([judged[place]]))
-    for code, path, line in unread:
-        print(f"not judged: {code} {path}:{line}")
+    unread = 0
+    for code, path, line in sorted(findings(options.files, wanted)):
+        word = judged.get((code, path, line))
+        if word is None:
+            unread += 1
+            print(f"not judged: {code} {path}:{line}")
+        else:
+            counts[code][word] += 1
     day = datetime.date.today().isoformat()
     for code, found in counts.items():
         write(code, found, day)

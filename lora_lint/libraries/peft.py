@@ -59,11 +59,6 @@ def _wrap(call: Call) -> Value:
             by="get_peft_model",
             config=config,
             library="peft",
-            compiled=isinstance(value, Model) and value.compiled,
-            adapter_name=call.get("adapter_name", 2),
-            adapter_name_site=call.site_of("adapter_name", 2),
-            autocast=call.get("autocast_adapter_dtype", 4),
-            open=call.open,
         )
         return Model(life, True)
 
@@ -100,18 +95,7 @@ def _add_adapter(call: Call) -> Value:
     config = second if owner.peft and second is not ABSENT else first
     if isinstance(config, Const):
         config = second
-    name = call.get("adapter_name", 0) if owner.peft else ABSENT
-    m.event(
-        owner,
-        "wrapped",
-        call.node,
-        by="PeftModel.add_adapter" if owner.peft else "add_adapter",
-        config=config,
-        library="transformers",
-        adapter_name=name,
-        adapter_name_site=call.site_of("adapter_name", 0),
-        open=call.open,
-    )
+    m.event(owner, "wrapped", call.node, by="PeftModel.add_adapter" if owner.peft else "add_adapter", config=config, library="transformers")
     return NONE
 
 
@@ -132,8 +116,6 @@ def _load_adapter(call: Call) -> Value:
             by="PeftModel.from_pretrained",
             config=call.get("config", 4),
             call=call.site,
-            path=call.get("model_id", 1),
-            base=value,
         )
         return Model(known.life, True)
 
@@ -181,7 +163,7 @@ def _disable_layers(call: Call) -> Value:
 @method("model", "merge_and_unload", "unload")
 def _merge(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "merged", call.node, method=call.name, dropped=call.m.drops(call.node), loop=call.m.loop)
+    call.m.event(call.owner, "merged", call.node, method=call.name)
     return Model(call.owner.life)
 
 
@@ -209,7 +191,7 @@ def _harmless_method(call: Call) -> Value:
 @method("model", "load_state_dict")
 def _load_state(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "weights_set", call.node, state=call.get("state_dict", 0), strict=call.get("strict", 1), whole=not call.owner.part)
+    call.m.event(call.owner, "weights_set", call.node)
     return NONE
 
 

@@ -506,8 +506,6 @@ def _parallel(call: Call) -> Value:
     )
     for model in m.models_in(value):
         m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves)
-    if leaf == "compile":
-        return m.each(value, lambda v: Model(v.life, v.peft, v.part, True) if isinstance(v, Model) else v) if value is not ABSENT else unknown("model")
     return value if value is not ABSENT else unknown("model")
 
 

@@ -394,11 +394,7 @@ def _generate(call: Call) -> Value:
 @method("model", "save_pretrained", "save_checkpoint", "push_to_hub")
 def _save(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    m = call.m
-    path = call.get("save_directory", 0) if call.name == "save_pretrained" else ABSENT
-    receiver = call.node.func if isinstance(call.node, cst.Call) else None
-    tuner = isinstance(receiver, cst.Attribute) and isinstance(receiver.value, cst.Attribute) and receiver.value.attr.value == "base_model"
-    m.event(call.owner, "saved", call.node, method=call.name, explicit="state_dict" in call.kwargs, path=path, tuner=tuner)
+    call.m.event(call.owner, "saved", call.node, method=call.name, explicit="state_dict" in call.kwargs)
     return NONE
 
 
@@ -748,19 +744,6 @@ def argument_site(args: Value, name: str):  # type: ignore[no-untyped-def]
         if isinstance(value, (Obj, Inst)) and value.site is not None and name in value.slots:
             return value.site
     return None
-
-
-@method("trainer", "save_model")
-def _save_trained(call: Call) -> Value:
-    """``trainer.save_model()``: saves the trainer's model, into the output directory where no other is given."""
-    owner = call.owner
-    assert isinstance(owner, Obj)
-    path = call.get("output_dir", 0)
-    if path is ABSENT:
-        path = argument(call.m, owner.slots.get("args", ABSENT), "output_dir")
-    for model in call.m.models_in(owner.slots.get("model", NONE)):
-        call.m.event(model, "saved", call.node, method="save_model", explicit=False, path=path, tuner=False)
-    return NONE
 
 
 @method("trainer", "*")

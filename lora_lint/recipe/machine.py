@@ -112,7 +112,6 @@ class Machine:
         self.calls: list[Site] = []
         self.stmt: cst.CSTNode | None = None
         self.block = 0
-        self.loop: cst.CSTNode | None = None
         self.guards = 0
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
