@@ -86,7 +86,7 @@ class Interpreter(Machine):
 
     def __init__(self, source: Source, project: Project | None = None) -> None:
         super().__init__(source)
-        self.project = project
+        self.project = self.recipe.project = project
         self.modules: dict[str, Module] = {}
         self.called: set[int] = set()
         self.scope: Scope = self.module.scope
@@ -483,7 +483,9 @@ class Interpreter(Machine):
         plain = bool(body) and all(
             isinstance(s, cst.SimpleStatementLine) and all(isinstance(x, (cst.Import, cst.ImportFrom, cst.Pass)) for x in s.body) for s in body
         )
+        self.caught += bool(node.handlers)
         self.suite(node.body)
+        self.caught -= bool(node.handlers)
         if node.orelse is not None and not self.dead:
             self.suite(node.orelse.body)
         ended = self.dead
@@ -642,6 +644,8 @@ class Interpreter(Machine):
                 self.store(holder.slots, "rest", value)
         elif isinstance(holder, Obj):
             libraries.set_item(self, holder, key, value, node)
+        elif isinstance(holder, Ref) and isinstance(key, Const):
+            libraries.set_environment(self, holder, key)
         elif isinstance(holder, Sym) and isinstance(key, Const):
             self.store(cast(Any, self.sym_slots(holder)), ("[", key.value), value)
         return NONE
@@ -1032,7 +1036,7 @@ class Interpreter(Machine):
                 )
             return holder.rest if holder.rest is not None else unknown("element")
         if isinstance(holder, Ref) and holder.name == "os.environ" and isinstance(key, Const):
-            return self.derive(("env", str(key.value)), str(key.value))
+            return libraries.environment(self, str(key.value), node)
         if isinstance(holder, Sym):
             if isinstance(key, Const):
                 set_here = self.__dict__.get("_sym_slots", {}).get(id(holder), {})

@@ -19,7 +19,7 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Distributed, Event, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
@@ -43,6 +43,7 @@ from lora_lint.recipe.values import (
 if TYPE_CHECKING:
     import libcst as cst
 
+    from lora_lint.project import Project
     from lora_lint.source import Source
 
 STEPS_PER_LINE = 10
@@ -61,6 +62,11 @@ class Recipe:
     backwards: list[Backward] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
+    distributed: list[Distributed] = field(default_factory=list)
+    environment: set[str] = field(default_factory=set)
+    arguments_parsed: int | None = None
+    gathers: bool = False
+    project: Project | None = None
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False
@@ -108,6 +114,7 @@ class Machine:
         self.calls: list[Site] = []
         self.stmt: cst.CSTNode | None = None
         self.block = 0
+        self.caught = 0
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
@@ -272,6 +279,13 @@ class Machine:
         if kind in ("frozen", "unfrozen") and not data.get("partial") and life.kind == "layer":
             life.trainable = kind == "unfrozen"
         return made
+
+    def distributed(
+        self, kind: str, text: str, node: cst.CSTNode, when: Condition = ALWAYS, config: Value | None = None, active: bool = False
+    ) -> None:
+        """Record what shows that the script runs in several processes; not where an exception of it is caught, since then it may run in one."""
+        if not self.caught:
+            self.recipe.distributed.append(Distributed(kind, text, self.site(node), both(self.pc, when), self.tick(), config, active))
 
     def weighed(self, cut: Cut) -> bool:
         """Whether a cut value went through weights that the module does not train."""
