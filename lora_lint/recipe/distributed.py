@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -24,6 +25,14 @@ GATHER = ("stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weigh
 def evidence(recipe: Recipe) -> list[Distributed]:
     """All that shows that the script runs in several processes; that of the script first."""
     return [*recipe.distributed, *_launched(recipe)]
+
+
+def holds_at(recipe: Recipe, shown: Distributed, order: int) -> bool:
+    """Whether evidence belongs to the run in which something happens: the module's own, or that of one function (or class) that nothing called.
+
+    What stands in another such function may be code that never runs.
+    """
+    return bisect(recipe.entries, shown.order) in (0, bisect(recipe.entries, order))
 
 
 def speaks_of(condition: Condition) -> bool:

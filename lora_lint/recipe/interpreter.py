@@ -124,6 +124,7 @@ class Interpreter(Machine):
         for cls in list(self.classes):
             if cls.module is not self.module or cls.dataclass:
                 continue
+            self.recipe.entries.append(self.tick())
             inst: Value | None = self.instances.get(id(cls))
             if inst is None:
                 inst = self.fresh(lambda cls=cls: self.symbolic_instance(cls))  # type: ignore[misc]
@@ -135,6 +136,7 @@ class Interpreter(Machine):
                             self.fresh(lambda func=func, inst=inst: self.entry(func, inst))  # type: ignore[misc]
         for func in list(self.functions):
             if id(func.node) not in self.called and func.owner is None and func.module is self.module:
+                self.recipe.entries.append(self.tick())
                 self.fresh(lambda func=func: self.entry(func, None))  # type: ignore[misc]
 
     def fresh(self, thunk: Callable[[], Value]) -> Value:

@@ -63,6 +63,7 @@ class Recipe:
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
     distributed: list[Distributed] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)
     environment: set[str] = field(default_factory=set)
     arguments_parsed: int | None = None
     gathers: bool = False

@@ -45,7 +45,7 @@ def _first(ctx: Context, life: ModelLife, start: Event) -> Finding | None:
             if not _spreads(value) or d.speaks_of(both(start.when, condition)):
                 continue
             for e in shown:
-                happens = q.possible(start.when, condition, run.when, e.when)
+                happens = q.possible(start.when, condition, run.when, e.when) if d.holds_at(ctx.recipe, e, run.order) else None
                 case = escape(happens, []) if happens is not None else None
                 if case is None or not case.certain:
                     continue

@@ -41,7 +41,7 @@ def _case(ctx: Context, start: Event, given: Value, shown: list[Distributed]) ->
             continue
         for e in shown:
             before = e.order if e.site is not None else ctx.recipe.arguments_parsed
-            if before is None or before > start.order:
+            if before is None or before > start.order or not d.holds_at(ctx.recipe, e, start.order):
                 continue  # the arguments must exist when the model is loaded
             for zero in d.zeros(ctx.recipe, e.config):
                 happens = _happens(start, condition, e, zero.when) if zero.stage == 3 else None
