@@ -19,10 +19,11 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Distributed, Event, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Distributed, Event, Import, LibraryCall, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
+    Cls,
     Const,
     Cut,
     Dict,
@@ -68,6 +69,9 @@ class Recipe:
     arguments_parsed: int | None = None
     gathers: bool = False
     project: Project | None = None
+    imports: list[Import] = field(default_factory=list)
+    calls: list[LibraryCall] = field(default_factory=list)
+    classes: list[Cls] = field(default_factory=list)
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False
@@ -115,6 +119,7 @@ class Machine:
         self.calls: list[Site] = []
         self.stmt: cst.CSTNode | None = None
         self.block = 0
+        self.guards = 0
         self.caught = 0
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}

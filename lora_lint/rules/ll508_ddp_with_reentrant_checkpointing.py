@@ -30,7 +30,8 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             versions = _versions(life, on)
             if versions is None or on.event.part or id(on.run.site.node) in reported:
                 continue
-            searches = _by_trainer(life, on.run, [e for e in shown if d.holds_at(ctx.recipe, e, on.run.order)]) if on.run.how == "trainer" else _by_script(life, on.run)
+            here = [e for e in shown if d.holds_at(ctx.recipe, e, on.run.order)]
+            searches = _by_trainer(life, on.run, here) if on.run.how == "trainer" else _by_script(life, on.run)
             for condition, site, e in searches:
                 happens = q.possible(on.when, condition)
                 case = escape(happens, []) if happens is not None else None
