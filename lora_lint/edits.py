@@ -127,6 +127,17 @@ class Editor:
             return None
         return self._append([self._element(arg) for arg in call.args], keyword, own_line=True)
 
+    def add_entry(self, element: cst.DictElement, text: str) -> Edit | None:
+        """Add ``key: value`` behind the last entry of the dictionary that holds an entry, in its style; ``None`` where ``**`` is among them."""
+        holder = self._parents.get(element)
+        if not self._exact or not isinstance(holder, cst.Dict) or self._in_string(holder):
+            return None
+        entries = [e for e in holder.elements if isinstance(e, cst.DictElement)]
+        if len(entries) != len(holder.elements):
+            return None
+        elements = [self._element(e) for e in entries]
+        return self._append(elements, text, own_line=self._indent(elements[-1].start) is not None)
+
     def remove_argument(self, call: cst.Call, arg: cst.Arg) -> Edit | None:
         """Remove one argument with its comma; ``None`` when positional arguments behind it would change their place."""
         index = _index(call.args, arg)
@@ -418,7 +429,7 @@ class Editor:
 
     # --- comma-separated lists ---------------------------------------------------------------------------------------------------------------
 
-    def _element(self, node: cst.Arg | cst.ImportAlias | cst.WithItem) -> _Element:
+    def _element(self, node: cst.Arg | cst.ImportAlias | cst.WithItem | cst.DictElement) -> _Element:
         start, end = self._range(node)
         return _Element(start, end, self._range(node.comma)[1] if isinstance(node.comma, cst.Comma) else None)
 

@@ -1,4 +1,4 @@
-"""Modules of the same project, found and read without importing anything."""
+"""Modules of the same project, and the files that a script names or that start it, found and read without importing anything."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 from lora_lint.source import Source, SourceError
 
+_MAX_TEXT = 256 * 1024
+_MAX_LAUNCHERS = 50
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 
@@ -25,6 +27,7 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._sources: dict[Path, Source | None] = {}
+        self._texts: dict[Path, str] = {}
 
     def resolve(self, dotted: str, level: int, importer: Source) -> Source | None:
         """The module that ``from {level dots}{dotted} import ...`` in ``importer`` names.
@@ -48,6 +51,39 @@ class Project:
                 if source is not None:
                     return source
         return None
+
+    def text(self, name: str, importer: Source) -> str | None:
+        """The text of a file that a script names, from its own folder or the root. ``None`` where there is none in the project."""
+        if importer.file is None:
+            return None
+        for folder in (Path(os.path.abspath(importer.file)).parent, self.root):
+            found = self._text(folder / name)
+            if found is not None:
+                return found
+        return None
+
+    def launchers(self, importer: Source) -> list[tuple[str, str]]:
+        """The shell scripts and the Makefile beside a script, each with its text."""
+        if importer.file is None:
+            return []
+        folder = Path(os.path.abspath(importer.file)).parent
+        try:
+            names = sorted(entry.name for entry in os.scandir(folder) if entry.name == "Makefile" or entry.name.endswith((".sh", ".bash")))
+        except OSError:
+            return []
+        texts = ((name, self._text(folder / name)) for name in names[:_MAX_LAUNCHERS])
+        return [(name, text) for name, text in texts if text is not None]
+
+    def _text(self, file: Path) -> str | None:
+        try:
+            real = file.resolve(strict=True)
+            if not real.is_relative_to(self.root) or not real.is_file() or real.stat().st_size > _MAX_TEXT:
+                return None
+            if real not in self._texts:
+                self._texts[real] = real.read_text(encoding="utf-8", errors="replace")
+            return self._texts[real]
+        except (OSError, RuntimeError, ValueError):
+            return None
 
     def _read(self, file: Path, importer: Source) -> Source | None:
         try:

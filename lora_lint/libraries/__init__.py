@@ -21,6 +21,7 @@ from lora_lint.recipe.values import (
     Inst,
     Model,
     Obj,
+    Ref,
     Seq,
     Sym,
     Tensor,
@@ -228,6 +229,16 @@ def subscript(m: Interpreter, holder: Value, key: Value, node: cst.CSTNode) -> V
 def set_item(m: Interpreter, holder: Obj, key: Value, value: Value, node: cst.CSTNode) -> None:
     """``holder[key] = value`` for a library object."""
     torch.set_item(m, holder, key, value, node)
+
+
+def environment(m: Interpreter, name: str, node: cst.CSTNode) -> Value:
+    """``os.environ[name]``."""
+    return python.environment(m, name, node)
+
+
+def set_environment(m: Interpreter, holder: Ref, key: Const) -> None:
+    """``os.environ[key] = …``."""
+    python.set_environment(m, holder, key)
 
 
 def entry_of(m: Interpreter, holder: Obj) -> Value:

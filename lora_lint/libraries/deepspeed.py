@@ -16,6 +16,9 @@ harmless("deepspeed")
 @function("deepspeed.initialize")
 def _initialize(call: Call) -> Value:
     m = call.m
+    config = call.get("config")
+    config = call.get("config_params") if config is ABSENT else config
+    m.distributed("deepspeed", "deepspeed.initialize makes the engine", call.node, config=config)
     model = call.get("model", 1)
     for one in m.models_in(model):
         m.event(one, "moved", call.node, device=Device("follows", "engine"), method="initialize", cast=False, part="", arguments=[])
@@ -23,6 +26,19 @@ def _initialize(call: Call) -> Value:
     optimizer: Value = given if given is not ABSENT else Obj("optimizer", {}, call.site)
     loader = Obj("loader", {"dataset": ABSENT, "collate": ABSENT}, call.site, info={"open": True, "prepared": False})
     return Seq.of([model if model is not ABSENT else unknown("engine"), optimizer, loader, Obj("scheduler", {}, call.site)], "tuple")
+
+
+@function("deepspeed.init_distributed")
+def _init_distributed(call: Call) -> Value:
+    call.m.distributed("processes", "the script joins a process group", call.node)
+    return NONE
+
+
+@function("deepspeed.zero.GatheredParameters", "deepspeed.utils.zero_to_fp32.*")
+def _gather(call: Call) -> Value:
+    """The script gathers sharded parameters itself."""
+    call.m.recipe.gathers = True
+    return unknown("gathered")
 
 
 @function("deepspeed.init_inference")

@@ -493,6 +493,18 @@ def _parameter(call: Call) -> Value:
     return Tensor(frozenset() if frozen else frozenset((life,)), through=frozenset((life,)), site=call.site)
 
 
+@function("torch.distributed.fsdp.wrap.ModuleWrapPolicy")
+def _wrap_policy(call: Call) -> Value:
+    return Obj("wrap_policy", {"classes": call.get("module_classes", 0)}, call.site)
+
+
+@function("torch.distributed.init_process_group")
+def _process_group(call: Call) -> Value:
+    if call.get("world_size", 3) != Const(1):
+        call.m.distributed("processes", "the script joins a process group", call.node)
+    return NONE
+
+
 @function("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel", "torch.compile",
           "torch.distributed.fsdp.FullyShardedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")  # fmt: skip
 def _parallel(call: Call) -> Value:
@@ -504,8 +516,10 @@ def _parallel(call: Call) -> Value:
     moves = leaf in ("DataParallel", "FullyShardedDataParallel") or (
         leaf == "DistributedDataParallel" and call.get("device_ids", 1) not in (ABSENT, NONE)
     )
+    if leaf in ("DistributedDataParallel", "FullyShardedDataParallel"):
+        m.distributed("ddp" if leaf.startswith("Dist") else "fsdp", f"the model is wrapped by {leaf}", call.node)
     for model in m.models_in(value):
-        m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves)
+        m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves, keywords=dict(call.kwargs), open=call.open)
     return value if value is not ABSENT else unknown("model")
 
 

@@ -46,6 +46,7 @@ harmless("transformers.set_seed", "transformers.logging", "transformers.utils", 
          "transformers.TextIteratorStreamer", "transformers.DataCollatorForSeq2Seq", "transformers.GenerationConfig")  # fmt: skip
 TOKENIZERS = ("Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor", "ImageProcessorFast")
 KBIT_FLAGS = ("load_in_4bit", "load_in_8bit")
+DISTRIBUTED_ARGUMENTS = ("deepspeed", "fsdp", "ddp_find_unused_parameters", "ddp_static_graph", "save_strategy")
 MODULE_METHODS = frozenset(
     "parameters named_parameters to cuda cpu train eval requires_grad_ half float bfloat16 zero_grad state_dict load_state_dict register_buffer "
     "register_parameter add_module manual_backward log log_dict apply modules named_modules children".split()
@@ -533,7 +534,14 @@ def _collate(call: Call) -> Value:
 # -------------------------------------------------------------------- arguments
 def training_arguments(call: Call) -> Obj:
     """A TrainingArguments object, with the place of each argument."""
-    call.m.recipe.sets_device = True
+    m = call.m
+    m.recipe.sets_device = True
+    for condition, value in options(call.get("deepspeed")):
+        if isinstance(value, Dict) or (isinstance(value, Const) and isinstance(value.value, str) and value.value):
+            m.distributed("deepspeed", "the training arguments ask for DeepSpeed", call.site_of("deepspeed").node, condition, value, True)
+    for condition, value in options(call.get("fsdp")):
+        if value is not ABSENT and (isinstance(value, Seq) or (isinstance(value, Const) and value.value)):
+            m.distributed("fsdp", "the training arguments ask for FSDP", call.site_of("fsdp").node, condition)
     return Obj(
         "training_args",
         dict(call.kwargs),
@@ -541,6 +549,14 @@ def training_arguments(call: Call) -> Obj:
         call.name,
         {"sites": {k: call.site_of(k) for k in call.kwargs}, "open": call.open, "by_parser": False},
     )
+
+
+@function("transformers.HfDeepSpeedConfig", "transformers.deepspeed.HfDeepSpeedConfig", "transformers.integrations.HfDeepSpeedConfig")
+def _deepspeed_config(call: Call) -> Value:
+    given = call.get("config_file_or_dict", 0)
+    for condition, value in options(given):
+        call.m.distributed("deepspeed", "a DeepSpeed configuration is made active", call.node, condition, value, True)
+    return Obj("deepspeed_config", {}, call.site)
 
 
 @attribute("training_args", "*")
@@ -600,6 +616,8 @@ def _hf_parse(call: Call) -> Value:
     for cls in owner.slots.values():
         if isinstance(cls, Cls):
             inst = Inst(cls, site=call.site)
+            if any(b.endswith("TrainingArguments") for b in cls.library_bases()):
+                m.recipe.arguments_parsed = m.tick()
             for name in cls.fields:
                 default = cls.lookup(name)
                 inst.slots[name] = python.declared_field(name, cls.name, default)
@@ -607,6 +625,8 @@ def _hf_parse(call: Call) -> Value:
         elif isinstance(cls, Ref) and cls.leaf.endswith(("Arguments", "Config")):
             name = cls.name
             m.recipe.sets_device = m.recipe.sets_device or "Training" in name
+            if "Training" in name or cls.root == "trl":
+                m.recipe.arguments_parsed = m.tick()
             kind = "training_args" if "Training" in name or (cls.root == "trl" and name.endswith("Config") and "Model" not in name) else "settings"
             made.append(Obj(kind, {}, call.site, name, {"sites": {}, "open": True, "by_parser": True}))
         else:
@@ -663,6 +683,7 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
             "peft_config": call.get("peft_config"),
             "optimizers": call.get("optimizers"),
             "ref_model": call.get("ref_model"),
+            "callbacks": call.get("callbacks"),
         },
         call.site,
         name,
@@ -729,6 +750,7 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
             trainer=trainer,
             grad=mode.mode if mode is not None else "on",
             grad_site=mode.site if mode else None,
+            arguments={name: argument(m, args, name) for name in DISTRIBUTED_ARGUMENTS},
         )
     inst = trainer.info.get("inst")
     if isinstance(inst, Inst):

@@ -123,6 +123,24 @@ class BadKeyword:
 
 
 @dataclass(frozen=True, eq=False)
+class Distributed:
+    """What shows that a script runs in several processes.
+
+    ``kind``: ``processes`` (it joins a group, or reads its rank without a default), ``ddp``, ``fsdp``, or ``deepspeed`` with its ``config``
+    as the script gives it; ``active`` where models loaded from then on know of it. ``text`` says it in words; ``site`` is ``None`` where it
+    stands in another file (a launch line).
+    """
+
+    kind: str
+    text: str
+    site: Site | None
+    when: Condition = ALWAYS
+    order: int = 0
+    config: Value | None = None
+    active: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Import:
     """An import that ran: the full name of a module, or of a name in one (then ``module`` is the part before it).
 

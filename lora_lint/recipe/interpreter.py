@@ -89,7 +89,7 @@ class Interpreter(Machine):
 
     def __init__(self, source: Source, project: Project | None = None) -> None:
         super().__init__(source)
-        self.project = project
+        self.project = self.recipe.project = project
         self.modules: dict[str, Module] = {}
         self.called: set[int] = set()
         self.scope: Scope = self.module.scope
@@ -127,6 +127,7 @@ class Interpreter(Machine):
         for cls in list(self.classes):
             if cls.module is not self.module or cls.dataclass:
                 continue
+            self.recipe.entries.append(self.tick())
             inst: Value | None = self.instances.get(id(cls))
             if inst is None:
                 inst = self.fresh(lambda cls=cls: self.symbolic_instance(cls))  # type: ignore[misc]
@@ -138,6 +139,7 @@ class Interpreter(Machine):
                             self.fresh(lambda func=func, inst=inst: self.entry(func, inst))  # type: ignore[misc]
         for func in list(self.functions):
             if id(func.node) not in self.called and func.owner is None and func.module is self.module:
+                self.recipe.entries.append(self.tick())
                 self.fresh(lambda func=func: self.entry(func, None))  # type: ignore[misc]
 
     def fresh(self, thunk: Callable[[], Value]) -> Value:
@@ -499,7 +501,9 @@ class Interpreter(Machine):
         )
         catches = any(self.catches(handler, len(body)) for handler in node.handlers)
         self.guards += catches
+        self.caught += bool(node.handlers)
         self.suite(node.body)
+        self.caught -= bool(node.handlers)
         if node.orelse is not None and not self.dead:
             self.suite(node.orelse.body)
         ended = self.dead
@@ -667,6 +671,8 @@ class Interpreter(Machine):
                 self.store(holder.slots, "rest", value)
         elif isinstance(holder, Obj):
             libraries.set_item(self, holder, key, value, node)
+        elif isinstance(holder, Ref) and isinstance(key, Const):
+            libraries.set_environment(self, holder, key)
         elif isinstance(holder, Sym) and isinstance(key, Const):
             self.store(cast(Any, self.sym_slots(holder)), ("[", key.value), value)
         return NONE
@@ -1057,7 +1063,7 @@ class Interpreter(Machine):
                 )
             return holder.rest if holder.rest is not None else unknown("element")
         if isinstance(holder, Ref) and holder.name == "os.environ" and isinstance(key, Const):
-            return self.derive(("env", str(key.value)), str(key.value))
+            return libraries.environment(self, str(key.value), node)
         if isinstance(holder, Sym):
             if isinstance(key, Const):
                 set_here = self.__dict__.get("_sym_slots", {}).get(id(holder), {})

@@ -19,7 +19,7 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, Import, LibraryCall, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Distributed, Event, Import, LibraryCall, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
@@ -44,6 +44,7 @@ from lora_lint.recipe.values import (
 if TYPE_CHECKING:
     import libcst as cst
 
+    from lora_lint.project import Project
     from lora_lint.source import Source
 
 STEPS_PER_LINE = 10
@@ -62,6 +63,12 @@ class Recipe:
     backwards: list[Backward] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
+    distributed: list[Distributed] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)
+    environment: set[str] = field(default_factory=set)
+    arguments_parsed: int | None = None
+    gathers: bool = False
+    project: Project | None = None
     imports: list[Import] = field(default_factory=list)
     calls: list[LibraryCall] = field(default_factory=list)
     classes: list[Cls] = field(default_factory=list)
@@ -113,6 +120,7 @@ class Machine:
         self.stmt: cst.CSTNode | None = None
         self.block = 0
         self.guards = 0
+        self.caught = 0
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
@@ -277,6 +285,13 @@ class Machine:
         if kind in ("frozen", "unfrozen") and not data.get("partial") and life.kind == "layer":
             life.trainable = kind == "unfrozen"
         return made
+
+    def distributed(
+        self, kind: str, text: str, node: cst.CSTNode, when: Condition = ALWAYS, config: Value | None = None, active: bool = False
+    ) -> None:
+        """Record what shows that the script runs in several processes; not where an exception of it is caught, since then it may run in one."""
+        if not self.caught:
+            self.recipe.distributed.append(Distributed(kind, text, self.site(node), both(self.pc, when), self.tick(), config, active))
 
     def weighed(self, cut: Cut) -> bool:
         """Whether a cut value went through weights that the module does not train."""
