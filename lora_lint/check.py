@@ -144,8 +144,10 @@ class Check:
             return results
         if self.write_baseline or self.prune_baseline:
             baseline = baseline.of(results) if self.write_baseline else baseline.pruned(results)
+            from lora_lint.fix import write_atomically
+
             try:
-                file.write_text(baseline.text(), encoding="utf-8", newline="\n")
+                write_atomically(file, baseline.text().encode("utf-8"))
             except OSError as error:
                 self.complain(f"{file}: cannot write: {error.strerror or error}")
                 return results
@@ -213,11 +215,18 @@ class Check:
 
     def _write(self, path: Path, result: FileResult) -> bool:
         from lora_lint.fix import write_atomically
-        from lora_lint.source import SourceError
+        from lora_lint.source import Source, SourceError
 
         assert result.source is not None
+        old = result.before
+
+        def unchanged() -> None:
+            now = Source.read(path) if old is not None else None
+            if old is not None and now is not None and (now.text, now.bom) != (old.text, old.bom):
+                raise SourceError("it was changed in the meantime")
+
         try:
-            write_atomically(path, result.source.encode(result.source.text))
+            write_atomically(path, result.source.encode(result.source.text), unchanged)
         except (OSError, SourceError) as error:
             reason = error.message if isinstance(error, SourceError) else error.strerror or error
             self.complain(f"{result.path}: cannot write: {reason}")
