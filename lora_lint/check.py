@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -73,6 +74,8 @@ class Check:
         self._format = self.output_format or main.output_format or "full"
         self._main = main
         self._progress = Progress(sys.stderr)
+        if self.add_ignore is not None:  # the bytes of the command line, whatever the locale made of them
+            self.add_ignore = os.fsencode(self.add_ignore).decode("utf-8", "replace")
         self._settings: dict[int, tuple[Config, Settings]] = {}
         self._settings_of(main)
         self._session = self._verifier() if self.verify else None
@@ -145,8 +148,10 @@ class Check:
             return results
         if self.write_baseline or self.prune_baseline:
             baseline = baseline.of(results) if self.write_baseline else baseline.pruned(results)
+            from lora_lint.fix import write_atomically
+
             try:
-                file.write_text(baseline.text(), encoding="utf-8", newline="\n")
+                write_atomically(file, baseline.text().encode("utf-8"))
             except OSError as error:
                 self.complain(f"{file}: cannot write: {error.strerror or error}")
                 return results
@@ -214,11 +219,18 @@ class Check:
 
     def _write(self, path: Path, result: FileResult) -> bool:
         from lora_lint.fix import write_atomically
-        from lora_lint.source import SourceError
+        from lora_lint.source import Source, SourceError
 
         assert result.source is not None
+        old = result.before
+
+        def unchanged() -> None:
+            now = Source.read(path) if old is not None else None
+            if old is not None and now is not None and (now.text, now.bom) != (old.text, old.bom):
+                raise SourceError("it was changed in the meantime")
+
         try:
-            write_atomically(path, result.source.encode(result.source.text))
+            write_atomically(path, result.source.encode(result.source.text), unchanged)
         except (OSError, SourceError) as error:
             reason = error.message if isinstance(error, SourceError) else error.strerror or error
             self.complain(f"{result.path}: cannot write: {reason}")
@@ -307,7 +319,7 @@ class Check:
             echo(text, err=to_stderr)
             return
         try:
-            Path(self.output_file).write_text(text, encoding="utf-8", newline="\n")
+            Path(self.output_file).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         except OSError as error:
             self.complain(f"{self.output_file}: cannot write: {error.strerror or error}")
 

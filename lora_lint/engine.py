@@ -16,7 +16,7 @@ from lora_lint import codes
 from lora_lint.config import Settings
 from lora_lint.findings import Finding, Position, Severity, Span
 from lora_lint.project import Project, find_root
-from lora_lint.source import ReadError, Source, SourceError
+from lora_lint.source import ReadError, Source, SourceError, TooLargeError
 from lora_lint.suppressions import Suppressions
 from lora_lint.target import Target
 
@@ -139,7 +139,9 @@ def check_file(path: Path, display: str, settings: Settings, projects: Projects,
 
 
 def unreadable(display: str, error: SourceError) -> FileResult:
-    """The result for a file whose text could not be had; a finding only where the contents are at fault."""
+    """The result for a file whose text could not be had; a finding only where the contents are at fault, a message where it is just too large."""
+    if isinstance(error, TooLargeError):
+        return FileResult(display, None, messages=[f"{display}: skipped, {error.message}"])
     findings = [] if isinstance(error, ReadError) else [syntax_finding(display, error, None)]
     return FileResult(display, None, findings, error=error)
 

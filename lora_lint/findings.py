@@ -133,4 +133,4 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """Stable identity without a line number: file, rule and the text of the line."""
-        return hashlib.sha256("\0".join((self.path, self.code, self.line_text.strip())).encode()).hexdigest()[:16]
+        return hashlib.sha256("\0".join((self.path, self.code, self.line_text.strip())).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -8,8 +8,12 @@ from __future__ import annotations
 import ast
 import bisect
 import codecs
+import errno
 import io
+import os
 import re
+import select
+import stat
 import tokenize
 import warnings
 from functools import cached_property
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 MAX_DEPTH = 500
 MAX_BRACKETS = 200
 
+PIPE_SECONDS = 5.0
+"""How long a pipe may be silent at first."""
+
 _NEWLINE = re.compile(r"\r\n?|\n")
 
 
@@ -39,6 +46,10 @@ class SourceError(Exception):
 
 class ReadError(SourceError):
     """A file whose bytes could not be had: not the fault of its contents."""
+
+
+class TooLargeError(SourceError):
+    """A file over the limit (``Source.max_bytes``), which is not read."""
 
 
 class Source:
@@ -67,7 +78,7 @@ class Source:
         file = Path(path)
         kind = _kind(file)
         try:
-            with file.open("rb") as stream:
+            with open(file, "rb", opener=_opened) as stream:
                 raw = stream.read(kind.max_bytes + 1)
         except OSError as error:
             raise ReadError(f"cannot read: {error.strerror or error}") from None
@@ -77,7 +88,7 @@ class Source:
     def from_bytes(cls, raw: bytes, path: str, *, file: Path | None = None) -> Source:
         """Decode the bytes of a file by its BOM and coding line (PEP 263). Raises ``SourceError``."""
         if len(raw) > cls.max_bytes:
-            raise SourceError(f"too large: more than {cls.max_bytes // (1024 * 1024)} MiB")
+            raise TooLargeError(f"too large: more than {cls.max_bytes // (1024 * 1024)} MiB")
         if b"\0" in raw:
             raise SourceError("contains null bytes: not a Python text file", _position_in(raw, raw.index(b"\0")))
         bom = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
@@ -229,6 +240,21 @@ def _kind(file: Path) -> type[Source]:
 
         return Notebook
     return Source
+
+
+def _opened(path: str, flags: int) -> int:
+    """Opens a file; a pipe only when somebody writes to it before long, so that no run hangs on one."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not hasattr(os, "O_NONBLOCK"):
+        return descriptor
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode) and not select.select([descriptor], [], [], PIPE_SECONDS)[0]:
+            raise OSError(errno.EAGAIN, "a pipe that nobody writes to")
+        os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _position_in(raw: bytes, offset: int) -> Position:

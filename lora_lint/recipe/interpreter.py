@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 BUILTINS = frozenset(dir(builtins))
 MAX_UNROLL = 8
+MAX_BITS = 4000  # Python refuses to turn much larger numbers into text
 MISSING = re.compile(r"\b(ImportError|ModuleNotFoundError|AttributeError|TypeError)\b")  # what missing names and keywords raise
 FEW = 3
 RECURSION_LIMIT = 4000  # calls of the script and of the interpreter share one stack
@@ -730,6 +731,8 @@ class Interpreter(Machine):
         return Obj("text", dict(enumerate(held)), info={"prefix": text.partition("\0")[0]})
 
     def ev_Integer(self, node: cst.Integer) -> Value:
+        if len(node.value) > MAX_BITS // 4:
+            return unknown("number")
         return Const(node.evaluated_value)
 
     def ev_Float(self, node: cst.Float) -> Value:
@@ -858,6 +861,8 @@ class Interpreter(Machine):
                 made = BINARY[operator](left.value, right.value)
             except Exception:  # the script would raise here too
                 made = None
+            if isinstance(made, int) and made.bit_length() > MAX_BITS:
+                return unknown("number")
             if isinstance(made, (int, float)) or (isinstance(made, str) and len(made) < 10_000):
                 return Const(made)
         if isinstance(left, Seq) and isinstance(right, Seq) and operator == "Add":
