@@ -19,7 +19,7 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, FileRead, FileWritten, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
@@ -61,10 +61,13 @@ class Recipe:
     backwards: list[Backward] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
+    read: dict[int, FileRead] = field(default_factory=dict)
+    written: list[FileWritten] = field(default_factory=list)
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False
     default_device: bool = False
+    precision: bool = False
     gradients_read: set[int] = field(default_factory=set)
     consumers: dict[int, Site] = field(default_factory=dict)
     cuda: Condition = ALWAYS
@@ -108,6 +111,7 @@ class Machine:
         self.calls: list[Site] = []
         self.stmt: cst.CSTNode | None = None
         self.block = 0
+        self.loop: cst.CSTNode | None = None
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()

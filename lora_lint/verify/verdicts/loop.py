@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from lora_lint.findings import Verdict
-from lora_lint.verify.verdicts.look import Answer, Look, at_line, joined, nothing_learned, refuted_if_learned, training_began, verdict_on
+from lora_lint.verify.verdicts.look import (
+    Answer,
+    Look,
+    at_line,
+    confirmed_by,
+    joined,
+    nothing_learned,
+    refuted_if_learned,
+    training_began,
+    verdict_on,
+)
 
 
 @verdict_on("LL501")
@@ -34,3 +44,18 @@ def _nothing_trains(look: Look) -> Answer:
     if nothing is not None:
         return Answer(Verdict.CONFIRMED, nothing)
     return refuted_if_learned(look, gradients, here=False)  # what freezes or merges leaves no trace of when it ran
+
+
+@verdict_on("LL503")
+def _half_under_scaler(look: Look) -> Answer:
+    """Whether a scaler refused the gradients. Without a GPU the scaler may be off, so that a step that was done refutes nothing."""
+    error = look.seen.exception
+    if error is not None and error.says("unscale FP16 gradients"):
+        return confirmed_by(look, error)
+    return look.unreached("a scaler that unscales")
+
+
+@verdict_on("LL514")
+def _kernels(look: Look) -> Answer:
+    """The kernels are not run on small models."""
+    return Answer(Verdict.NOT_REACHED, "a training step does without the kernels of FlashAttention")
