@@ -19,10 +19,11 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, FileRead, FileWritten, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, FileRead, FileWritten, Import, LibraryCall, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
+    Cls,
     Const,
     Cut,
     Dict,
@@ -63,6 +64,9 @@ class Recipe:
     branches: list[Branch] = field(default_factory=list)
     read: dict[int, FileRead] = field(default_factory=dict)
     written: list[FileWritten] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    calls: list[LibraryCall] = field(default_factory=list)
+    classes: list[Cls] = field(default_factory=list)
     steps: int = 0
     gave_up: str = ""
     sets_device: bool = False
@@ -112,6 +116,7 @@ class Machine:
         self.stmt: cst.CSTNode | None = None
         self.block = 0
         self.loop: cst.CSTNode | None = None
+        self.guards = 0
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()

@@ -41,3 +41,7 @@ def test_ll503_is_confirmed_by_the_scaler_and_never_refuted() -> None:
 
 def test_ll514_is_not_seen_on_small_models() -> None:
     assert verdict(found("LL514"), gradients=[FINE]) == (NOT_REACHED, "a training step does without the kernels of FlashAttention")
+
+
+def test_ll412_is_not_seen_in_a_step() -> None:
+    assert verdict(found("LL412"), gradients=[FINE]) == (NOT_REACHED, "a training step does not show what the configuration was given")

@@ -63,3 +63,9 @@ def _emptied(look: Look) -> Answer:
 def _lost_keys(look: Look) -> Answer:
     """What goes wrong goes wrong when the adapter is loaded again."""
     return Answer(Verdict.NOT_REACHED, "a training step says nothing about what a later load finds")
+
+
+@verdict_on("LL412")
+def _none_in_the_configuration(look: Look) -> Answer:
+    """What a field of the configuration was is not seen."""
+    return Answer(Verdict.NOT_REACHED, "a training step does not show what the configuration was given")

@@ -1,4 +1,5 @@
 """float32 is asked for by name, with the older keyword, in a class."""
+# target: transformers==4.36.2
 import torch
 from transformers import LlamaForCausalLM
 
