@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
 from lora_lint.recipe.conditions import ALWAYS, Condition, Subject, both
-from lora_lint.recipe.events import Backward, Branch, ModelLife, OptimizerLife
+from lora_lint.recipe.events import Backward, Branch, FileRead, FileWritten, ModelLife, OptimizerLife
 from lora_lint.recipe.machine import GradMode
 from lora_lint.recipe.values import (
     ABSENT,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from lora_lint.recipe.interpreter import Call, Interpreter
 
 harmless(
-    "torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_", "torch.save", "torch.manual_seed", "torch.load", "torch.set_default_dtype",
+    "torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_", "torch.manual_seed", "torch.load",
     "torch.distributed", "torch.cuda", "torch.backends", "torch.optim.lr_scheduler", "torch.profiler", "torch.onnx", "torch.utils.tensorboard",
     "torch.numel", "torch.is_tensor", "torch.set_float32_matmul_precision",
 )  # fmt: skip
@@ -138,6 +138,14 @@ def _set_device(call: Call) -> Value:
 @function("torch.cuda.current_device")
 def _current_device(call: Call) -> Value:
     return device_object(call.m, Device("follows", "torch.cuda.current_device()"), call.node)
+
+
+# -------------------------------------------------------------------- precision
+@function("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.set_default_dtype")
+def _precision(call: Call) -> Value:
+    """Something other than the load decides the type in which parts of the script compute."""
+    call.m.recipe.precision = True
+    return unknown(call.name)
 
 
 # -------------------------------------------------------------------- grad modes
@@ -520,6 +528,10 @@ def _parallel(call: Call) -> Value:
         m.distributed("ddp" if leaf.startswith("Dist") else "fsdp", f"the model is wrapped by {leaf}", call.node)
     for model in m.models_in(value):
         m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves, keywords=dict(call.kwargs), open=call.open)
+    if leaf == "compile":
+        return (
+            m.each(value, lambda v: Model(v.life, v.peft, v.part, True) if isinstance(v, Model) else v) if value is not ABSENT else unknown("model")
+        )
     return value if value is not ABSENT else unknown("model")
 
 
@@ -740,12 +752,25 @@ def _optimizer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTN
 
 @function("torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.GradScaler")
 def _scaler(call: Call) -> Value:
-    return Obj("scaler", {}, call.site)
+    return Obj("scaler", {"enabled": call.get("enabled")}, call.site)
 
 
 @method("scaler", "scale")
 def _scale(call: Call) -> Value:
     return call.args[0] if call.args else NONE
+
+
+@method("scaler", "step", "unscale_")
+def _unscale(call: Call) -> Value:
+    """Both divide the gradients of the optimizer's weights by the scale."""
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    enabled = owner.slots["enabled"]
+    for condition, optimizer in options(call.get("optimizer", 0)):
+        if isinstance(optimizer, Obj) and optimizer.kind == "optimizer":
+            for life in optimizer.info["life"].lives:
+                call.m.event(life, "unscaled", call.node, when=condition, by="GradScaler", enabled=enabled)
+    return NONE
 
 
 @method("scaler", "*")
@@ -756,6 +781,28 @@ def _scaler_method(call: Call) -> Value:
 @function("torch.autograd.backward")
 def _autograd_backward(call: Call) -> Value:
     return backward(call.m, call.get("tensors", 0), call.node, "torch.autograd.backward()")
+
+
+# -------------------------------------------------------------------- files of weights
+@function("torch.load", "safetensors.torch.load_file")
+def _read(call: Call) -> Value:
+    """What a file holds is not known; that it came from this file is remembered."""
+    from lora_lint import libraries
+
+    value = libraries.default_call(call.name, call)
+    if isinstance(value, Sym):
+        node = call.nodes.get("f") or call.nodes.get("filename") or call.nodes.get(0)
+        path = call.get("f" if "f" in call.kwargs else "filename", 0)
+        call.m.recipe.read[id(value.subject)] = FileRead(path, call.m.text(node.value) if node is not None else "", call.site)
+    return value
+
+
+@function("torch.save", "safetensors.torch.save_file")
+def _written(call: Call) -> Value:
+    state, path = call.args[0] if call.args else call.get("obj"), call.get("f" if "f" in call.kwargs else "filename", 1)
+    if isinstance(state, Obj) and state.kind == "state_dict" and "life" in state.info:
+        call.m.recipe.written.append(FileWritten(path, state.info["life"], state.info["adapters"], call.site))
+    return NONE
 
 
 # -------------------------------------------------------------------- data
@@ -968,6 +1015,10 @@ def set_attribute(m: Interpreter, owner: Value, name: str, value: Value, node: c
     if isinstance(owner, Obj):
         if owner.kind == "param" and name == "requires_grad":
             set_requires_grad(m, owner, value, node)
+            return True
+        if owner.kind == "param" and name == "data":
+            for life in owner.info["lives"]:
+                m.event(life, "weights_set", node, by="data")
             return True
         return False
     if isinstance(owner, Model):

@@ -138,6 +138,8 @@ def load(call: Call, library: str, cls: str) -> Model:
         device_map_site=call.site_of("device_map"),
         open=call.open,
         keywords=dict(call.kwargs),
+        sites={k: call.site_of(k) for k in call.kwargs},
+        loop=m.loop,
         dtype=call.get("torch_dtype") if "torch_dtype" in call.kwargs else call.get("dtype"),
         grad=m.modes[-1].mode if m.modes else "on",
         grad_site=m.modes[-1].site if m.modes else None,
@@ -395,7 +397,10 @@ def _generate(call: Call) -> Value:
 @method("model", "save_pretrained", "save_checkpoint", "push_to_hub")
 def _save(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "saved", call.node, method=call.name, explicit="state_dict" in call.kwargs)
+    m = call.m
+    path = call.get("save_directory", 0) if call.name == "save_pretrained" else ABSENT
+    tuner = f".base_model.{call.name}(" in m.text(call.node)  # what stands below the PeftModel: it saves itself, not the adapter
+    m.event(call.owner, "saved", call.node, method=call.name, explicit="state_dict" in call.kwargs, path=path, tuner=tuner)
     return NONE
 
 
@@ -414,7 +419,9 @@ def _apply(call: Call) -> Value:
 
 @method("model", "state_dict")
 def _state_dict(call: Call) -> Value:
-    return Obj("state_dict", {}, call.site)
+    owner = call.owner
+    assert isinstance(owner, Model)
+    return Obj("state_dict", {}, call.site, info={"life": owner.life, "adapters": owner.peft and not owner.part})
 
 
 @method("model", "backward")
@@ -658,7 +665,8 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
     """Build a trainer: what it does to its model follows when it trains."""
     m = call.m
     trl = name.startswith("trl.")
-    args = call.get("args", 1)
+    referred = name == "trl.DPOTrainer"  # takes the reference model before the arguments
+    args = call.get("args", 2 if referred else 1)
     model = call.get("model", 0)
     factory = call.get("model_init")
     if model in (ABSENT, NONE) and factory is not ABSENT:
@@ -682,12 +690,20 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
             "args": args,
             "peft_config": call.get("peft_config"),
             "optimizers": call.get("optimizers"),
-            "ref_model": call.get("ref_model"),
+            "ref_model": call.get("ref_model", 1 if referred else None),
             "callbacks": call.get("callbacks"),
         },
         call.site,
         name,
-        {"site_of": call.site_of, "trl": trl, "open": call.open, "inst": inst},
+        {
+            "site_of": call.site_of,
+            "trl": trl,
+            "open": call.open,
+            "inst": inst,
+            "config_site": call.site_of("peft_config"),
+            "ref_site": call.site_of("ref_model", 1),
+            "forced": call.get("force_use_ref_model") if "force_use_ref_model" in call.kwargs else argument(m, args, "force_use_ref_model"),
+        },
     )
     given = call.get("peft_config")
     for condition, config in options(given):
@@ -766,6 +782,19 @@ def argument_site(args: Value, name: str):  # type: ignore[no-untyped-def]
         if isinstance(value, (Obj, Inst)) and value.site is not None and name in value.slots:
             return value.site
     return None
+
+
+@method("trainer", "save_model")
+def _save_trained(call: Call) -> Value:
+    """``trainer.save_model()``: saves the trainer's model, into the output directory where no other is given."""
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    path = call.get("output_dir", 0)
+    if path is ABSENT:
+        path = argument(call.m, owner.slots.get("args", ABSENT), "output_dir")
+    for model in call.m.models_in(owner.slots.get("model", NONE)):
+        call.m.event(model, "saved", call.node, method="save_model", explicit=False, path=path, tuner=False)
+    return NONE
 
 
 @method("trainer", "*")

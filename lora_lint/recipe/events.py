@@ -37,7 +37,7 @@ class Event:
 
     Kinds: loaded, quantized, prepared, checkpointing, checkpointing_off, input_grads, wrapped, adapter_loaded, set_adapter, weights_set, frozen,
     unfrozen, surgery, moved, dispatched, accelerated, parallel, mode, forward, generate, given_to_trainer, trained, optimized,
-    param_group_added, merged, merged_in_place, unmerged, disabled, enabled, embeddings_resized, state_dict_replaced, saved, escaped.
+    param_group_added, unscaled, merged, merged_in_place, unmerged, disabled, enabled, embeddings_resized, state_dict_replaced, saved, escaped.
     """
 
     kind: str
@@ -138,6 +138,25 @@ class Distributed:
     order: int = 0
     config: Value | None = None
     active: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class FileRead:
+    """A file of weights that was read by ``torch.load`` or safetensors: its path as a value and as the script spells it."""
+
+    path: Value
+    text: str
+    site: Site
+
+
+@dataclass(frozen=True, eq=False)
+class FileWritten:
+    """A model's state dict that was written with ``torch.save``; ``adapters`` where a PeftModel gave it."""
+
+    path: Value
+    life: ModelLife
+    adapters: bool
+    site: Site
 
 
 @dataclass(frozen=True, eq=False)

@@ -460,9 +460,11 @@ class Interpreter(Machine):
 
     def loop_body(self, node: cst.BaseSuite) -> None:
         """One turn of a loop; what it narrows or ends holds for the turn only."""
-        before = self.pc
+        before, outer = self.pc, self.loop
         self.loops += 1
+        self.loop = node
         self.suite(node)
+        self.loop = outer
         self.loops -= 1
         self.pc, self.dead = before, "" if self.dead in ("loop", "return", "raise") else self.dead
 
@@ -643,6 +645,10 @@ class Interpreter(Machine):
         elif isinstance(owner, Sym):
             self.store(cast(Any, self.sym_slots(owner)), name, value)
         return NONE
+
+    def drops(self, node: cst.CSTNode) -> bool:
+        """Whether a call is a statement of its own, so that its result is lost."""
+        return isinstance(self.stmt, cst.SimpleStatementLine) and any(isinstance(s, cst.Expr) and s.value is node for s in self.stmt.body)
 
     def sym_slots(self, owner: Sym) -> dict[Any, Value]:
         """Attributes that the script itself set on an unknown object."""

@@ -19,7 +19,20 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Distributed, Event, Import, LibraryCall, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import (
+    Backward,
+    BadKeyword,
+    Branch,
+    Distributed,
+    Event,
+    FileRead,
+    FileWritten,
+    Import,
+    LibraryCall,
+    ModelLife,
+    OptimizerLife,
+    Site,
+)
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
@@ -69,6 +82,8 @@ class Recipe:
     arguments_parsed: int | None = None
     gathers: bool = False
     project: Project | None = None
+    read: dict[int, FileRead] = field(default_factory=dict)
+    written: list[FileWritten] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
     calls: list[LibraryCall] = field(default_factory=list)
     classes: list[Cls] = field(default_factory=list)
@@ -76,6 +91,7 @@ class Recipe:
     gave_up: str = ""
     sets_device: bool = False
     default_device: bool = False
+    precision: bool = False
     gradients_read: set[int] = field(default_factory=set)
     consumers: dict[int, Site] = field(default_factory=dict)
     cuda: Condition = ALWAYS
@@ -119,6 +135,7 @@ class Machine:
         self.calls: list[Site] = []
         self.stmt: cst.CSTNode | None = None
         self.block = 0
+        self.loop: cst.CSTNode | None = None
         self.guards = 0
         self.caught = 0
         self.module = Module("__main__", source)

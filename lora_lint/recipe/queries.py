@@ -401,6 +401,13 @@ def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife, happens: Condi
     return False
 
 
+def same_path(a: Value, b: Value) -> bool:
+    """Whether two values surely are the same path."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return isinstance(a.value, str) and isinstance(b.value, str) and a.value.rstrip("/") == b.value.rstrip("/")
+    return isinstance(a, Sym) and isinstance(b, Sym) and a.subject is b.subject
+
+
 def story(*parts: tuple[Event | None, str]) -> list[tuple[Site, str]]:
     """Steps of the dataflow from events in order."""
     known = [(e, text) for e, text in parts if e is not None]

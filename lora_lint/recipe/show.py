@@ -35,6 +35,7 @@ PHRASES = {
     "accelerated": "prepared by accelerate",
     "weights_set": "weights set",
     "parallel": "made parallel",
+    "unscaled": "gradients unscaled",
 }
 
 

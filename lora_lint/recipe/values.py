@@ -315,11 +315,12 @@ class Obj(Value):
 
 @dataclass(frozen=True, eq=False)
 class Model(Value):
-    """A model as seen through one receiver: the base, its PEFT wrapper, or a part of it. All share one life."""
+    """A model as seen through one receiver: the base, its PEFT wrapper, a part of it, or what ``torch.compile`` made of it. All share one life."""
 
     life: ModelLife
     peft: bool = False
     part: str = ""
+    compiled: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from lora_lint.verify.verdicts.look import (
     Answer,
     Look,
     at_line,
+    confirmed_by,
     joined,
     nothing_learned,
     refuted_if_learned,
@@ -68,3 +69,18 @@ def _not_gathered(look: Look) -> Answer:
 def _mixed_unit(look: Look) -> Answer:
     """FSDP's own error."""
     return said_in_processes(look, "Must flatten tensors with uniform")
+
+
+@verdict_on("LL503")
+def _half_under_scaler(look: Look) -> Answer:
+    """Whether a scaler refused the gradients. Without a GPU the scaler may be off, so that a step that was done refutes nothing."""
+    error = look.seen.exception
+    if error is not None and error.says("unscale FP16 gradients"):
+        return confirmed_by(look, error)
+    return look.unreached("a scaler that unscales")
+
+
+@verdict_on("LL514")
+def _kernels(look: Look) -> Answer:
+    """The kernels are not run on small models."""
+    return Answer(Verdict.NOT_REACHED, "a training step does without the kernels of FlashAttention")
