@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lora_lint.source import Source, SourceError
+
+if TYPE_CHECKING:
+    from lora_lint.triage import Glance
 
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
@@ -20,11 +26,17 @@ def find_root(file: Path) -> Path:
 
 
 class Project:
-    """The Python modules under ``root``, read lazily and once."""
+    """The Python modules under ``root``, read lazily; the last ones read are kept, as much text as ``KEPT`` says."""
+
+    KEPT = 3_000_000
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
-        self._sources: dict[Path, Source | None] = {}
+        self.glances: dict[Path, Glance] = {}
+        self._sources: OrderedDict[Path, Source | None] = OrderedDict()
+        self._size = 0
+        self._names: dict[Path, frozenset[str]] = {}
+        self._found: dict[tuple[Path, str, int], Path | None] = {}
 
     def resolve(self, dotted: str, level: int, importer: Source) -> Source | None:
         """The module that ``from {level dots}{dotted} import ...`` in ``importer`` names.
@@ -34,34 +46,62 @@ class Project:
         """
         if importer.file is None:
             return None
-        here = Path(os.path.abspath(importer.file)).parent
+        path = self.find(dotted, level, Path(os.path.abspath(importer.file)).parent)
+        return self.read(path, importer) if path is not None else None
+
+    def find(self, dotted: str, level: int, here: Path) -> Path | None:
+        """The real path of the module that an import in a file of the folder ``here`` names."""
+        key = (here, dotted, level)
+        if key not in self._found:
+            self._found[key] = next(self._candidates(here, dotted, level), None)
+        return self._found[key]
+
+    def _candidates(self, here: Path, dotted: str, level: int) -> Iterator[Path]:
         if level:
             folders = [here.parents[level - 2] if level > 1 else here] if level - 2 < len(here.parents) else []
         else:
             folders = [here, self.root, self.root / "src"]
         parts = dotted.split(".") if dotted else []
         for folder in folders:
+            if parts and self._names_in(folder).isdisjoint((parts[0].casefold(), parts[0].casefold() + ".py")):
+                continue
             base = folder.joinpath(*parts)
             candidates = [base / "__init__.py"] if not parts else [base.with_name(base.name + ".py"), base / "__init__.py"]
             for candidate in candidates:
-                source = self._read(candidate, importer)
-                if source is not None:
-                    return source
-        return None
+                try:
+                    real = candidate.resolve(strict=True)
+                except (OSError, RuntimeError, ValueError):  # RuntimeError: a symlink loop before Python 3.13
+                    continue
+                if real.is_relative_to(self.root) and real.is_file() and self.read(real, None) is not None:
+                    yield real
 
-    def _read(self, file: Path, importer: Source) -> Source | None:
-        try:
-            real = file.resolve(strict=True)
-        except (OSError, RuntimeError, ValueError):  # RuntimeError: a symlink loop before Python 3.13
-            return None
-        if not real.is_relative_to(self.root) or not real.is_file():
-            return None
-        if real not in self._sources:
+    def _names_in(self, folder: Path) -> frozenset[str]:
+        """What lies in a folder, looked up once: most names that a script imports are no modules of its project."""
+        if folder not in self._names:
             try:
-                self._sources[real] = Source.read(real, _display(real, importer))
+                self._names[folder] = frozenset(name.casefold() for name in os.listdir(folder))
+            except OSError:
+                self._names[folder] = frozenset()
+        return self._names[folder]
+
+    def read(self, real: Path, importer: Source | None) -> Source | None:
+        """A module by its real path; ``None`` where it cannot be read. The name to show follows the importer's."""
+        if real in self._sources:
+            self._sources.move_to_end(real)
+            source = self._sources[real]
+        else:
+            try:
+                source = Source.read(real)
             except SourceError:
-                self._sources[real] = None
-        return self._sources[real]
+                source = None
+            self._sources[real] = source
+            self._size += len(source.text) if source is not None else 0
+            while self._size > self.KEPT and len(self._sources) > 1:
+                _, dropped = self._sources.popitem(last=False)
+                self._size -= len(dropped.text) if dropped is not None else 0
+        if source is not None and importer is not None:
+            source.path = _display(real, importer)
+        return source
 
 
 def _display(real: Path, importer: Source) -> str:
