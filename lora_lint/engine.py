@@ -131,6 +131,22 @@ def check_file(path: Path, display: str, settings: Settings, projects: Projects,
     return check_source(source, settings, project, projects.detector)
 
 
+def check_recorded(path: Path, display: str, settings: Settings, projects: Projects) -> tuple[FileResult, set[str]]:
+    """``check_file``, and the files and folders on which the result rests besides the file itself."""
+    project, detector = projects.of(path), projects.detector
+    project.used, detector.asked = set(), False
+    result = check_file(path, display, settings, projects)
+    used = project.used | (detector.used(path.parent) if detector.asked else set())
+    return lean(result), used
+
+
+def lean(result: FileResult) -> FileResult:
+    """A result without the text, where nothing refers to it: thousands of them must fit into memory."""
+    if result.findings or result.suppressed or result.error or result.fixed or result.messages:
+        return result
+    return replace(result, source=None)
+
+
 def unreadable(display: str, error: SourceError) -> FileResult:
     """The result for a file whose text could not be had; a finding only where the contents are at fault."""
     findings = [] if isinstance(error, ReadError) else [syntax_finding(display, error, None)]

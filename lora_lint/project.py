@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,37 @@ _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 def find_root(file: Path) -> Path:
     """The project's root of a file: the nearest folder above it with a project marker, else its own folder."""
-    folder = file.resolve().parent
-    for candidate in (folder, *folder.parents):
-        if any((candidate / marker).exists() for marker in _MARKERS):
-            return candidate
-    return folder
+    return root_above(file.resolve().parent, _is_marked)
+
+
+def root_above(folder: Path, marked: Callable[[Path], bool]) -> Path:
+    """The nearest folder above, or this one, that is marked as a project's root; else this one."""
+    return next((candidate for candidate in (folder, *folder.parents) if marked(candidate)), folder)
+
+
+def _is_marked(folder: Path) -> bool:
+    return any((folder / marker).exists() for marker in _MARKERS)
+
+
+def roots() -> Callable[[Path], Path]:
+    """``find_root`` for many files: each folder is looked at once."""
+    marked = cache(_is_marked)
+
+    @cache
+    def above(folder: Path) -> Path:
+        return root_above(folder.resolve(), marked)
+
+    def root_of(file: Path) -> Path:
+        return find_root(file) if file.is_symlink() else above(file.parent)
+
+    return root_of
 
 
 class Project:
-    """The Python modules under ``root``, read lazily; the last ones read are kept, as much text as ``KEPT`` says."""
+    """The Python modules under ``root``, read lazily; the last ones read are kept, as much text as ``KEPT`` says.
+
+    ``used`` collects the files and folders on which the answers rest; who wants to know empties it before.
+    """
 
     KEPT = 3_000_000
 
@@ -36,7 +59,8 @@ class Project:
         self._sources: OrderedDict[Path, Source | None] = OrderedDict()
         self._size = 0
         self._names: dict[Path, frozenset[str]] = {}
-        self._found: dict[tuple[Path, str, int], Path | None] = {}
+        self._found: dict[tuple[Path, str, int], tuple[Path | None, frozenset[str]]] = {}
+        self.used: set[str] = set()
 
     def resolve(self, dotted: str, level: int, importer: Source) -> Source | None:
         """The module that ``from {level dots}{dotted} import ...`` in ``importer`` names.
@@ -53,21 +77,27 @@ class Project:
         """The real path of the module that an import in a file of the folder ``here`` names."""
         key = (here, dotted, level)
         if key not in self._found:
-            self._found[key] = next(self._candidates(here, dotted, level), None)
-        return self._found[key]
+            looked: set[str] = set()
+            path = next(self._candidates(here, dotted, level, looked), None)
+            self._found[key] = path, frozenset(looked | ({str(path)} if path is not None else set()))
+        path, used = self._found[key]
+        self.used |= used
+        return path
 
-    def _candidates(self, here: Path, dotted: str, level: int) -> Iterator[Path]:
+    def _candidates(self, here: Path, dotted: str, level: int, looked: set[str]) -> Iterator[Path]:
         if level:
             folders = [here.parents[level - 2] if level > 1 else here] if level - 2 < len(here.parents) else []
         else:
             folders = [here, self.root, self.root / "src"]
         parts = dotted.split(".") if dotted else []
         for folder in folders:
+            looked.add(str(folder))
             if parts and self._names_in(folder).isdisjoint((parts[0].casefold(), parts[0].casefold() + ".py")):
                 continue
             base = folder.joinpath(*parts)
             candidates = [base / "__init__.py"] if not parts else [base.with_name(base.name + ".py"), base / "__init__.py"]
             for candidate in candidates:
+                looked.add(str(candidate.parent))
                 try:
                     real = candidate.resolve(strict=True)
                 except (OSError, RuntimeError, ValueError):  # RuntimeError: a symlink loop before Python 3.13

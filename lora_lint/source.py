@@ -61,6 +61,10 @@ class Source:
         except UnicodeEncodeError as error:  # lone surrogates, which codecs such as unicode_escape let through
             raise SourceError(f"cannot decode as {encoding}: {error.reason}") from None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels between processes: not the tree."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("module", "_ranges")}
+
     @classmethod
     def read(cls, path: Path | str, display: str | None = None) -> Source:
         """Read a file; ``display`` is the name to show (default: the path as given). Raises ``SourceError`` (``ReadError`` for I/O)."""

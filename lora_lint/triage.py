@@ -114,7 +114,6 @@ def _texts() -> tuple[tuple[bytes, tuple[bytes, ...]], ...]:
     known = table()
     words = {word for needs in known.rules.values() for some in needs for word in some}
 
-
     def texts(word: bytes) -> tuple[bytes, ...]:
         if word.startswith(b"@"):
             return (known.hooks[word][0],)
@@ -182,6 +181,11 @@ class Words:
         return frozenset(_WORD.findall(self.code))
 
     @cached_property
+    def used(self) -> frozenset[bytes]:
+        """The words of the code without those that are only imported."""
+        return frozenset(_WORD.findall(_IMPORT.sub(lambda m: m[0] if b" as " in m[0] else b" ", self.code)))
+
+    @cached_property
     def _lower(self) -> bytes:
         return self.data.lower()
 
@@ -220,7 +224,7 @@ class Beside(Words):
         self.modules = modules
         found: set[bytes] = set()
         seen: set[int] = set()
-        new: frozenset[bytes] | set[bytes] = own.words
+        new: frozenset[bytes] | set[bytes] = own.used
         units = [words.module for words in modules]
         while units or new:
             names = [word for word in new if not word.startswith(b"__") and word != b"forward"]  # those come with their class

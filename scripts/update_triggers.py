@@ -25,7 +25,8 @@ def table() -> dict[str, Any]:
     handlers = [*registry.FUNCTIONS.items(), *((root, handler) for root, found in registry.PATTERNS.items() for _, handler in found)]
     models = {name.partition(".")[0] for name, handler in handlers if handler.__module__ not in COMMON} | set(libraries.LIBRARIES)
     models = models - {"python", "torch"} | {"sentence_transformers"}
-    words = {kind: sorted(found) for kind, found in registry.WORDS.items()} | {"library": [f"import {name}" for name in sorted(models)]} | {kind: [f"@{kind}"] for kind in registry.HOOKS}
+    words = {kind: sorted(found) for kind, found in registry.WORDS.items()} | {kind: [f"@{kind}"] for kind in registry.HOOKS}
+    words["library"] = [f"import {name}" for name in sorted(models)]
     needs = {}
     for code, info in rules.REGISTRY.items():
         module = importlib.import_module(f"lora_lint.rules.{info.module}")

@@ -77,9 +77,9 @@ def harmless(*names: str) -> None:
 def recorded(kind: str, *words: str) -> None:
     """Declare the words without one of which nothing of a kind is recorded: an event's kind, or the name of one of the recipe's lists.
 
-    A word is a name, an attribute, a keyword, or a text that looks like a name; ``"Peft*"`` stands for all that have this in
-    them, ``"def forward"`` for a definition, ``"import peft"`` for an import, ``"~bnb"`` for a text anywhere in the file, ``"a & b"`` for both. Triage goes by them (see
-    ``lora_lint.triage``), so what is missing here is never found.
+    A word is a name, an attribute, a keyword, or a text that looks like a name. ``"Peft*"`` stands for all that have this in them, ``"def forward"``
+    for a definition, ``"import peft"`` for an import, ``"~bnb"`` for a text anywhere in the file, ``"a & b"`` for both. Triage goes by them (see
+    ``lora_lint.triage``): what is missing here is never found.
     """
     WORDS.setdefault(kind, set()).update(words)
 
