@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -154,6 +153,8 @@ def server() -> None:
 @config_options
 def clean(cache_dir: str | None, config: str | None, isolated: bool) -> None:
     """Remove the results that earlier runs kept."""
+    from pathlib import Path
+
     from lora_lint import cache
 
     folder = cache.folder_of(cache_dir, _configs(config, isolated).of(Path.cwd()).root)
@@ -217,6 +218,7 @@ def rules(output_format: str) -> None:
 def target(file: str, target: tuple[str, ...], python: str | None, config: str | None, isolated: bool, output_format: str) -> None:
     """Print the library versions that FILE is checked against, and where they were found (`-` reads standard input)."""
     import json
+    from pathlib import Path
 
     from lora_lint.config import Overrides, settings
     from lora_lint.dependencies import Derivation, Detector, show
@@ -270,6 +272,8 @@ def recipe(file: str, output_format: str) -> None:
 
 
 def _configs(config: str | None, isolated: bool) -> Configs:
+    from pathlib import Path
+
     from lora_lint.config import Configs
 
     return Configs(forced=Path(config) if config else None, isolated=isolated)
