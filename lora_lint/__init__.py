@@ -17,6 +17,6 @@ def check_source(text: str, path: str = "-", settings: Settings | None = None) -
     It reads nothing but the text, gives the same answer for the same arguments, and raises for no text: what cannot be parsed is a finding. Both
     settings and findings can be pickled.
     """
-    from lora_lint import api
+    from lora_lint import entry
 
-    return api.check_source(text, path, settings)
+    return entry.check_source(text, path, settings)

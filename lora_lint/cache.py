@@ -201,10 +201,10 @@ def fingerprint() -> str:
     parser = importlib.util.find_spec("libcst")
     if parser is not None and parser.origin:
         found.append(f"{parser.origin} {_look(parser.origin)}")
-    for folder in (root, *(root / name for name in ("dependencies", "facts", "libraries", "recipe", "rules"))):
+    for folder in (root, *(root / name for name in ("api", "api/data", "dependencies", "facts", "libraries", "recipe", "rules"))):
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda e: e.name):
-                if entry.name.endswith((".py", ".toml", ".json")):
+                if entry.name.endswith((".py", ".toml", ".json", ".bin")):
                     known = entry.stat()
                     found.append(f"{entry.path} {known.st_size} {known.st_mtime_ns}")
     return hashlib.sha256("\n".join(found).encode(errors="surrogateescape")).hexdigest()[:32]

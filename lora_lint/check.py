@@ -39,6 +39,7 @@ class Check:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     extend_select: tuple[str, ...]
+    preview: bool | None
     target: tuple[str, ...]
     python: str | None
     severity: str | None
@@ -100,7 +101,7 @@ class Check:
         failing = Severity(self.fail_on) if self.fail_on else self._main.fail_on
         if failing and failing < (shown or Severity.WARNING):
             shown = failing  # what makes the run fail must be seen
-        return Overrides(self.select, self.ignore, self.extend_select, self.target, Path(self.python) if self.python else None, shown)
+        return Overrides(self.select, self.ignore, self.extend_select, self.target, Path(self.python) if self.python else None, shown, self.preview)
 
     def _say(self, line: str) -> None:
         """Print a line on standard error, over what shows the progress."""

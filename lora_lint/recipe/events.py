@@ -11,7 +11,7 @@ from lora_lint.recipe.conditions import ALWAYS, Condition
 if TYPE_CHECKING:
     import libcst as cst
 
-    from lora_lint.recipe.values import Dict, Tensor, Value
+    from lora_lint.recipe.values import Cls, Dict, Tensor, Value
     from lora_lint.source import Source
 
 
@@ -120,6 +120,40 @@ class BadKeyword:
     order: int
     holder: Dict | None = None
     others: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Import:
+    """An import that ran: the full name of a module, or of a name in one (then ``module`` is the part before it).
+
+    ``guarded``: an exception is caught around it, or it is for type checkers.
+    """
+
+    name: str
+    module: str
+    site: Site
+    when: Condition
+    guarded: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryCall:
+    """A call of a library's function, class or method, under its full name.
+
+    ``positional`` is the number of positional arguments, ``None`` where a star hides it. ``places`` has the place of each keyword: in the call, or
+    the dictionary entry that brought it; ``holders`` the dictionary. ``through`` is the project's class over it that was called instead.
+    """
+
+    name: str
+    site: Site
+    when: Condition
+    order: int
+    positional: int | None
+    keywords: dict[str, Value]
+    places: dict[str, Site]
+    holders: dict[str, Dict]
+    guarded: bool
+    through: Cls | None = None
 
 
 @dataclass(frozen=True, eq=False)

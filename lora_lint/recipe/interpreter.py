@@ -8,6 +8,7 @@ interpreted in place; whatever is called nowhere is read at the end with unknown
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ import libcst as cst
 from lora_lint import libraries
 from lora_lint.libraries import torch
 from lora_lint.recipe.conditions import ALWAYS, NEVER, Among, Condition, Literal, Subject, both, either, negate, unit
-from lora_lint.recipe.events import Site
+from lora_lint.recipe.events import Import, LibraryCall, Site
 from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, BudgetError, Frame, GradMode, Machine
 from lora_lint.recipe.values import (
     ABSENT,
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
 
 BUILTINS = frozenset(dir(builtins))
 MAX_UNROLL = 8
+MISSING = re.compile(r"\b(ImportError|ModuleNotFoundError|AttributeError|TypeError)\b")  # what missing names and keywords raise
+FEW = 3
 RECURSION_LIMIT = 4000  # calls of the script and of the interpreter share one stack
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": lambda a, b: a + b,
@@ -92,7 +95,7 @@ class Interpreter(Machine):
         self.scope: Scope = self.module.scope
         self.module.scope.module = self.module
         self.functions: list[Func] = []
-        self.classes: list[Cls] = []
+        self.classes: list[Cls] = self.recipe.classes
         self.instances: dict[int, Inst] = {}
         self.active: list[int] = []
         self.memo: dict[tuple[Any, ...], Value] = {}
@@ -290,6 +293,8 @@ class Interpreter(Machine):
         for alias in node.names:
             full = dotted(alias.name)
             value: Value = self.imported(full, 0) or Ref(full)
+            if isinstance(value, Ref):
+                self.recipe.imports.append(Import(full, full, self.site(alias), self.pc, bool(self.guards)))
             if alias.asname is not None:
                 self.bind(cast(cst.Name, alias.asname.name).value, value)
             else:
@@ -302,6 +307,12 @@ class Interpreter(Machine):
         base = dotted(node.module)
         level = len(node.relative)
         module = self.imported(base, level)
+        if module is None and not level:
+            names = [] if isinstance(node.names, cst.ImportStar) else list(node.names)
+            for alias in names:
+                self.recipe.imports.append(Import(f"{base}.{dotted(alias.name)}", base, self.site(alias), self.pc, bool(self.guards)))
+            if not names:
+                self.recipe.imports.append(Import(base, base, self.site(node), self.pc, bool(self.guards)))
         if isinstance(node.names, cst.ImportStar):
             if isinstance(module, Module):
                 for name, value in list(module.scope.slots.items()):
@@ -400,7 +411,10 @@ class Interpreter(Machine):
     def do_If(self, node: cst.If) -> None:
         true, false = self.test(node.test)
         if true == ALWAYS:
+            typing = dotted(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+            self.guards += typing
             self.suite(node.body)
+            self.guards -= typing
             return
 
         def otherwise() -> Value:
@@ -485,6 +499,8 @@ class Interpreter(Machine):
         plain = bool(body) and all(
             isinstance(s, cst.SimpleStatementLine) and all(isinstance(x, (cst.Import, cst.ImportFrom, cst.Pass)) for x in s.body) for s in body
         )
+        catches = any(self.catches(handler, len(body)) for handler in node.handlers)
+        self.guards += catches
         self.suite(node.body)
         if node.orelse is not None and not self.dead:
             self.suite(node.orelse.body)
@@ -501,11 +517,20 @@ class Interpreter(Machine):
             self.branch([(false, lambda: NONE), (true, handle)])
             if not ended:
                 self.dead = ""
+        self.guards -= catches
         self.dead = ended if ended != "raise" or plain or not node.handlers else ""
         if node.finalbody is not None:
             dead, self.dead = self.dead, ""
             self.suite(node.finalbody.body)
             self.dead = dead or self.dead
+
+    def catches(self, handler: cst.ExceptHandler | cst.ExceptStarHandler, statements: int) -> bool:
+        """Whether a handler is there for a name or keyword that a release lacks: it says so, or catches everything around very little."""
+        last = handler.body.body[-1] if isinstance(handler.body, cst.IndentedBlock) and handler.body.body else None
+        if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise):
+            return False
+        text = self.text(handler.type) if handler.type is not None else "Exception"
+        return bool(MISSING.search(text)) or (statements <= FEW and "Exception" in text)
 
     do_TryStar = do_Try
 
@@ -1232,6 +1257,7 @@ class Interpreter(Machine):
                 ):
                     return self.each(value, lambda v, i=i: self.call(callee, call.with_argument(i, v)))  # type: ignore[misc]
         if isinstance(callee, Ref):
+            self.note_call(callee.name, call)
             return libraries.call(callee.name, call)
         if isinstance(callee, Func):
             return self.invoke(callee, call, None)
@@ -1241,6 +1267,7 @@ class Interpreter(Machine):
             return self.instantiate(callee, call)
         if isinstance(callee, Bound):
             call.owner = callee.owner
+            self.note_call(libraries.class_of(callee.owner), call, callee.name)
             return libraries.method(callee.owner, callee.name, call)
         if isinstance(callee, Inst):
             for name in ("__call__", "forward"):
@@ -1256,6 +1283,25 @@ class Interpreter(Machine):
         if isinstance(callee, Sym):
             return libraries.symbol_call(callee, call)
         return libraries.unknown_call(call)
+
+    def note_call(self, name: str, call: Call, method: str = "", through: Cls | None = None) -> None:
+        """Write down a call of a library, by its full name."""
+        if not name or name.startswith("builtins."):
+            return
+        self.recipe.calls.append(
+            LibraryCall(
+                f"{name}.{method}" if method else name,
+                self.site(call.node),
+                self.pc,
+                self.order,
+                None if any(value is not None for value in call.extra) and call.open else len(call.args),
+                dict(call.kwargs),
+                {keyword: call.site_of(keyword) for keyword in call.kwargs},
+                dict(call.holders),
+                bool(self.guards),
+                through,
+            )
+        )
 
     def parameters(self, func: Func) -> list[tuple[str, Value | None]]:
         """Names and defaults of the parameters that can be given by name, in order."""
@@ -1290,6 +1336,7 @@ class Interpreter(Machine):
         self.calls.append(self.site(call.node))
         self.depth += 1
         self.module = func.module
+        guards, self.guards = self.guards, 0
         try:
             if isinstance(func.node, cst.Lambda):
                 self.scope = scope
@@ -1306,6 +1353,7 @@ class Interpreter(Machine):
             self.calls.pop()
             ended = self.dead
             self.module, self.scope, self.pc, self.dead, self.stmt, self.block, modes = before
+            self.guards = guards
             del self.modes[modes:]
         if ended == "exit":
             self.dead = "exit"
@@ -1373,6 +1421,8 @@ class Interpreter(Machine):
 
     def instantiate(self, cls: Cls, call: Call) -> Value:
         """Make an object of a project class; library base classes decide what it is."""
+        if base := cls.library_base():
+            self.note_call(base, call, through=cls)
         made = libraries.instantiate(self, cls, call)
         if made is not None:
             return made

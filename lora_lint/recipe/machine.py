@@ -19,10 +19,11 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, Import, LibraryCall, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
+    Cls,
     Const,
     Cut,
     Dict,
@@ -61,6 +62,9 @@ class Recipe:
     backwards: list[Backward] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    calls: list[LibraryCall] = field(default_factory=list)
+    classes: list[Cls] = field(default_factory=list)
     steps: int = 0
     budget: int = 0
     gave_up: str = ""
@@ -109,6 +113,7 @@ class Machine:
         self.calls: list[Site] = []
         self.stmt: cst.CSTNode | None = None
         self.block = 0
+        self.guards = 0
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
