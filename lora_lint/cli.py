@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -98,7 +97,9 @@ def target_options(command: F) -> F:
 @click.option("--verify-python", type=click.Path(), metavar="PATH", help="The interpreter of the training environment.  [default: found]")
 @config_options
 @click.option("--stdin-filename", type=click.Path(), help="The name of what comes on standard input (`-`).")
-@click.option("--no-cache", is_flag=True, help="Do not use the cache.")
+@click.option("--no-cache", is_flag=True, help="Read no results of earlier runs, and keep none.")
+@click.option("--cache-dir", type=click.Path(file_okay=False), metavar="PATH", help="Where results are kept.  [default: .lora_lint_cache]")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="At most so many processes.  [default: one a processor]")
 @click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files even if they are named.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Colour the output.  [default: auto]")
 def check(paths: tuple[str, ...], **options: Any) -> None:
@@ -148,6 +149,23 @@ def server() -> None:
     except ImportError as error:
         raise Failure(f"the language server needs {error.name}: pip install 'lora-lint[lsp]'") from None
     language_server.start()
+
+
+@cli.command()
+@click.option("--cache-dir", type=click.Path(file_okay=False), metavar="PATH", help="The cache to remove.  [default: .lora_lint_cache]")
+@config_options
+def clean(cache_dir: str | None, config: str | None, isolated: bool) -> None:
+    """Remove the results that earlier runs kept."""
+    from pathlib import Path
+
+    from lora_lint import cache
+
+    folder = cache.folder_of(cache_dir, _configs(config, isolated).of(Path.cwd()).root)
+    try:
+        count = cache.clean(folder)
+    except ValueError as error:
+        raise Failure(str(error)) from None
+    complain(f"{folder}: removed" if count else f"{folder}: nothing to remove")
 
 
 @cli.command()
@@ -212,6 +230,7 @@ def _measured(corpus: dict[str, Any] | None) -> str:
 def target(file: str, target: tuple[str, ...], python: str | None, config: str | None, isolated: bool, infer: bool, output_format: str) -> None:
     """Print the library versions that FILE is checked against, and where they were found (`-` reads standard input)."""
     import json
+    from pathlib import Path
 
     from lora_lint.config import Overrides, settings
     from lora_lint.dependencies import Derivation, Detector, show
@@ -306,6 +325,8 @@ def _understood(file: str, source: Source) -> Recipe:
 
 
 def _configs(config: str | None, isolated: bool) -> Configs:
+    from pathlib import Path
+
     from lora_lint.config import Configs
 
     return Configs(forced=Path(config) if config else None, isolated=isolated)
@@ -324,7 +345,7 @@ def main() -> NoReturn:
         click.echo(error.format_message(), err=True)
     except click.ClickException as error:
         complain(f"error: {error.format_message()}")
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except OSError as error:
         if isinstance(error, BrokenPipeError):

@@ -22,8 +22,8 @@ from lora_lint.target import Known, Target, TargetError
 ANY, INSTALLED = "any", "installed"  # the targets that are no requirements
 FORMATS = tuple(report.FORMATS)
 DEFAULT_EXCLUDE = (
-    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pyenv", ".pytest_cache",
-    ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build", "build", "dist", "node_modules",
+    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".hypothesis", ".ipynb_checkpoints", ".lora_lint_cache", ".mypy_cache", ".nox", ".pyenv",
+    ".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build", "build", "dist", "node_modules",
     "site-packages", "venv",
 )  # fmt: skip
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 import bisect
 import codecs
+import contextlib
 import errno
+import gc
 import io
 import os
 import re
@@ -16,6 +18,7 @@ import select
 import stat
 import tokenize
 import warnings
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +74,10 @@ class Source:
             self.data = text.encode("utf-8")
         except UnicodeEncodeError as error:  # lone surrogates, which codecs such as unicode_escape let through
             raise SourceError(f"cannot decode as {encoding}: {error.reason}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels between processes: not the tree."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("module", "_ranges")}
 
     @classmethod
     def read(cls, path: Path | str, display: str | None = None) -> Source:
@@ -166,7 +173,8 @@ class Source:
         import libcst
 
         try:
-            return libcst.parse_module(self.text)
+            with _unvalidated():
+                return libcst.parse_module(self.text)
         except libcst.ParserSyntaxError as error:
             # CPython names the cause ("'(' was never closed") where LibCST lists the tokens it expected.
             if complaint is not None:
@@ -227,6 +235,29 @@ class Source:
         line = bisect.bisect_right(self.line_offsets, offset)
         before = self.data[self.line_offsets[line - 1] : offset].decode("utf-8", errors="ignore")
         return Position(line, len(before) + 1)
+
+
+@contextlib.contextmanager
+def _unvalidated() -> Iterator[None]:
+    """Without LibCST's checks of each node that it makes, which are two fifths of the time: what its parser makes is valid.
+
+    The garbage collector rests, too: it would look through a tree that only grows.
+    """
+    from libcst import CSTNode
+
+    before, collecting = CSTNode.__post_init__, gc.isenabled()
+    CSTNode.__post_init__ = _nothing  # type: ignore[method-assign, assignment]
+    gc.disable()
+    try:
+        yield
+    finally:
+        CSTNode.__post_init__ = before  # type: ignore[method-assign]
+        if collecting:
+            gc.enable()
+
+
+def _nothing(node: object) -> None:
+    pass
 
 
 def source_of(raw: bytes, path: str, *, file: Path | None = None) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries import torch
-from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
+from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method, recorded
 from lora_lint.recipe.values import ABSENT, FALSE, NONE, Bound, Device, Inst, Model, Obj, Phi, Seq, Value, unknown
 
 if TYPE_CHECKING:
@@ -94,3 +94,6 @@ def _dispatch(call: Call) -> Value:
 @function("accelerate.init_empty_weights", "accelerate.infer_auto_device_map", "accelerate.cpu_offload")
 def _utility(call: Call) -> Value:
     return unknown(call.name)
+
+
+recorded("moved", "prepare", "prepare_model")

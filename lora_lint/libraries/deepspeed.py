@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import function, harmless
+from lora_lint.libraries.registry import function, harmless, recorded
 from lora_lint.recipe.values import ABSENT, NONE, Device, Obj, Seq, Value, unknown
 
 if TYPE_CHECKING:
@@ -45,3 +45,6 @@ def _gather(call: Call) -> Value:
 def _inference(call: Call) -> Value:
     value = call.get("model", 0)
     return value if value is not ABSENT else NONE
+
+
+recorded("moved", "initialize")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import function, harmless, method
+from lora_lint.libraries.registry import function, harmless, method, recorded
 from lora_lint.libraries.transformers import load
 from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Model, Obj, Sym, Value, unknown
 
@@ -248,3 +248,10 @@ def _prepare(call: Call) -> Value:
 @function("peft.cast_mixed_precision_params", "peft.utils.*")
 def _utility(call: Call) -> Value:
     return unknown(call.name)
+
+
+recorded("wrapped", "get_peft_model", "add_adapter", "inject_adapter_in_model", "PeftModel*", "LoraModel")
+recorded("adapter_loaded", "load_adapter", "PeftModel*", "PeftMixedModel", "AutoPeft*")
+recorded("prepared", "prepare_model_for*")
+recorded("checkpointing", "prepare_model_for*")
+recorded("frozen", "merge_and_unload", "unload", "merge_adapter", "disable_adapter*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
+from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method, recorded, recorded_in
 from lora_lint.recipe.conditions import ALWAYS, Condition, Subject, both
 from lora_lint.recipe.events import Backward, Branch, FileRead, FileWritten, ModelLife, OptimizerLife
 from lora_lint.recipe.machine import GradMode
@@ -1082,3 +1082,15 @@ def _branches(m: Interpreter, output: Tensor, marker: ModelLife, owner: Inst, co
 @method("scheduler", "*")
 def _scheduler_method(call: Call) -> Value:
     return NONE
+
+
+recorded("backwards", "backward", "manual_backward")
+recorded("trained", "backward", "manual_backward")
+recorded("grad_mode", "no_grad", "inference_mode", "set_grad_enabled")
+recorded("frozen", "requires_grad", "requires_grad_")
+recorded("forced", "requires_grad", "requires_grad_", "Variable")
+recorded("optimized", "optim", "optimizer*", "Optim*", "Adam*", "SGD", "Lion*", "Adafactor")
+recorded("cast", "half", "float", "bfloat16", "double")
+recorded("moved", "to", "cuda", "cpu")
+recorded("state_dict_replaced", "state_dict")
+recorded_in("branches", "forward", DATA_NAMES, "no_grad", "inference_mode", "set_grad_enabled", "detach", "data")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries import python, torch
-from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
+from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method, recorded
 from lora_lint.recipe.conditions import ALWAYS, Condition, both
 from lora_lint.recipe.events import BadKeyword, ModelLife
 from lora_lint.recipe.values import (
@@ -1010,3 +1010,13 @@ def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Ca
         torch.backward(m, value, func.node, "the value that compute_loss returns")
 
     return returned
+
+
+_HOOK = [f"def compute_loss & import {library}" for library in ("transformers", "trl", "sentence_transformers")]
+recorded("backwards", *_HOOK)
+recorded("trained", "train & Trainer*", "fit & Trainer*", *_HOOK)
+recorded("wrapped", "peft_config")
+recorded("checkpointing", "gradient_checkpointing*", "activation_checkpointing*")
+recorded("keywords", "load_in_*")
+recorded("loaded", "from_pretrained", "from_config", "_from_config", "For*", "Model*", "Encoder*", "Decoder*", "Trainer*")
+recorded("placed", "device_map")

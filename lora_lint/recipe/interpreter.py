@@ -351,9 +351,11 @@ class Interpreter(Machine):
             before = self.module, self.scope, self.pc, self.dead, self.stmt, self.frames, self.modes, self.depth
             self.module, self.pc, self.dead, self.frames, self.modes = found, ALWAYS, "", [], []
             self.depth += 1
-            if self.depth < MAX_DEPTH:
-                self.block_of(tree.body, found.scope)
-            self.module, self.scope, self.pc, self.dead, self.stmt, self.frames, self.modes, self.depth = before
+            try:
+                if self.depth < MAX_DEPTH:
+                    self.block_of(tree.body, found.scope)
+            finally:  # the budget may end here, too
+                self.module, self.scope, self.pc, self.dead, self.stmt, self.frames, self.modes, self.depth = before
         return found
 
     def do_FunctionDef(self, node: cst.FunctionDef) -> None:

@@ -88,6 +88,7 @@ class Recipe:
     calls: list[LibraryCall] = field(default_factory=list)
     classes: list[Cls] = field(default_factory=list)
     steps: int = 0
+    budget: int = 0
     gave_up: str = ""
     sets_device: bool = False
     default_device: bool = False
@@ -147,7 +148,7 @@ class Machine:
         self.fed: dict[int, bool] = {}
         self.entered: set[ModelLife] = set()
         self.frozen_weights = ModelLife(-1, "layer", cast(Site, None), cls="frozen weights", trainable=False)
-        self.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
+        self.budget = self.recipe.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
 
     # ---------------------------------------------------------------- budget
     def step(self) -> None:

@@ -15,6 +15,8 @@ from lora_lint.rule import Context
 from lora_lint.rules._fixes import trainer_call
 from lora_lint.versions import Expr, F, Level
 
+NEEDS = (("library",), ("trained",), ("checkpointing",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each model that trains with checkpointing whether its blocks' inputs can require grad."""

@@ -16,6 +16,8 @@ from lora_lint.recipe.values import Const, Value, options
 from lora_lint.rule import Context
 from lora_lint.versions import error_text
 
+NEEDS = (("library",),)
+
 # The script shows each process one GPU, is its own launcher, or switches the refusal off.
 _OWN_WAYS = ("CUDA_VISIBLE_DEVICES", "WORLD_SIZE", "RANK", "LOCAL_RANK", "ACCELERATE_BYPASS_DEVICE_MAP")
 

@@ -12,6 +12,8 @@ from lora_lint.recipe.values import ABSENT, FALSE, NONE, Model, options
 from lora_lint.rule import Context
 from lora_lint.versions import F, error_text
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each trainer that wraps what else it was given."""

@@ -13,6 +13,8 @@ from lora_lint.recipe.events import Event
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each merge whose result is lost whether the same PeftModel is saved afterwards."""

@@ -13,6 +13,8 @@ from lora_lint.recipe.events import Site
 from lora_lint.recipe.values import NONE
 from lora_lint.rule import Context
 
+NEEDS = (("library",),)
+
 METHODS = ("append", "extend", "insert", "remove", "sort", "reverse", "clear", "add", "update", "discard")
 
 

@@ -11,6 +11,8 @@ from lora_lint.recipe.values import ABSENT, Const, options
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 LORA = ("LoraConfig", "AdaLoraConfig")
 
 

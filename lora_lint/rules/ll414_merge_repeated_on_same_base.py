@@ -14,6 +14,8 @@ from lora_lint.recipe.events import Event
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each merge in a loop whether its base was loaded before the loop."""

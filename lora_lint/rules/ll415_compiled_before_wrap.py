@@ -14,6 +14,8 @@ from lora_lint.recipe.values import Model
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each adapter of a compiled model whether it is saved."""

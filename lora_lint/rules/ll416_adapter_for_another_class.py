@@ -12,6 +12,8 @@ from lora_lint.recipe.values import ABSENT, Model
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each adapter that is loaded onto a bare model who saved it in this script."""

@@ -12,6 +12,8 @@ from lora_lint.recipe.events import Site
 from lora_lint.recipe.values import Const, Obj, Sym, Value, options
 from lora_lint.rule import Context
 
+NEEDS = (("library",),)
+
 FILES = re.compile(r"adapter_model\.(bin|safetensors)['\"]?\)*$")
 
 

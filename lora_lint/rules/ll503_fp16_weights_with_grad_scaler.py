@@ -13,6 +13,8 @@ from lora_lint.recipe.values import ABSENT, FALSE, NONE, Const, Obj, Ref, Value,
 from lora_lint.rule import Context
 from lora_lint.versions import ALWAYS, Expr, F, error_text
 
+NEEDS = (("library",),)
+
 HALF = ("float16", "half")
 # Arguments with which something else than the Trainer's own scaler may be at work.
 ELSEWHERE = ("deepspeed", "fsdp", "fsdp_config", "half_precision_backend", "fp16_backend", "use_cpu", "no_cuda", "accelerator_config")

@@ -16,6 +16,8 @@ from lora_lint.rule import Context
 from lora_lint.rules._fixes import trainer_call
 from lora_lint.versions import Expr, F, Level
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each run with reentrant checkpointing whether DDP marks parameters as unused before the blocks run again."""

@@ -15,6 +15,8 @@ from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Dict, Value, opti
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 REFUSED = ("device_map", "low_cpu_mem_usage")
 
 

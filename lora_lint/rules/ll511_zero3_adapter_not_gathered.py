@@ -15,6 +15,8 @@ from lora_lint.recipe.values import ABSENT, FALSE, NONE, Const, Dict, Inst, Obj,
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 _SAVING = ("save_model", "_save", "_save_checkpoint")
 
 

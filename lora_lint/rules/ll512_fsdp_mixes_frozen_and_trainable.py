@@ -15,6 +15,8 @@ from lora_lint.recipe.values import ABSENT, FALSE, NONE, Const, Dict, Obj, Ref, 
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",),)
+
 _BLOCKS = re.compile(r"(Layer|Block|Attention|MLP)$")
 _LARGE = 1_000_000  # more parameters than a matrix of an adapter has, so that none is a unit of its own
 _EXCEPTIONS = ("ignored_modules", "ignored_parameters", "ignored_states")

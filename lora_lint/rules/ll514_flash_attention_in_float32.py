@@ -14,6 +14,8 @@ from lora_lint.recipe.values import ABSENT, FALSE, NONE, Const, Obj, Ref, Value,
 from lora_lint.rule import Context
 from lora_lint.versions import ALWAYS, Expr, F
 
+NEEDS = (("library",),)
+
 KEYWORDS = {"attn_implementation": "flash_attention_2", "use_flash_attention_2": True}
 
 

@@ -15,6 +15,8 @@ from lora_lint.recipe.events import Import, Site
 from lora_lint.rule import Context
 from lora_lint.rules import _drift
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask the history about each import, and about the names and methods that are called over a module or a class."""

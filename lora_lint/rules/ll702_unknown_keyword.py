@@ -8,6 +8,8 @@ from lora_lint.findings import Finding
 from lora_lint.rule import Context
 from lora_lint.rules import _drift
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask the history about each keyword of each call; the configurations of adapters are LL410's."""

@@ -13,6 +13,8 @@ from lora_lint.recipe.conditions import ALWAYS, escape
 from lora_lint.recipe.events import Site
 from lora_lint.rule import Context
 
+NEEDS = (("library",),)
+
 # What each training step calls; the others are called on some ways only.
 _EACH_STEP = frozenset(("compute_loss", "training_step", "get_batch_samples", "log", "_maybe_log_save_evaluate", "_get_train_sampler"))
 

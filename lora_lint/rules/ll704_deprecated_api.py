@@ -15,6 +15,8 @@ from lora_lint.rule import Context
 from lora_lint.rules import _drift
 from lora_lint.target import Target
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask the history of what the target takes whether a later release refuses it, and what the newest one still takes under an old name."""

@@ -14,6 +14,8 @@ from lora_lint.recipe.values import TRUE
 from lora_lint.rule import Context
 from lora_lint.rules import _drift
 
+NEEDS = (("library",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask the history which keywords vanish in ``**kwargs`` that nothing reads."""
