@@ -15,4 +15,9 @@ TOMLDecodeError = tomllib.TOMLDecodeError
 
 def loads(text: str) -> dict[str, Any]:
     """Parse a TOML document; raises ``TOMLDecodeError`` (a ``ValueError``)."""
-    return tomllib.loads(text)
+    try:
+        return tomllib.loads(text)
+    except TOMLDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:  # an integer of some thousand digits, brackets of some thousand levels
+        raise TOMLDecodeError(str(error)) from None

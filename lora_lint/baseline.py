@@ -52,7 +52,8 @@ class Baseline:
 
     def key(self, path: str) -> str:
         """The name that a displayed path has in the file."""
-        return Path(os.path.relpath(os.path.abspath(path), self.root)).as_posix()
+        name = Path(os.path.relpath(os.path.abspath(path), self.root)).as_posix()
+        return os.fsencode(name).decode("utf-8", "backslashreplace")  # the file is UTF-8 whatever the names are
 
     def apply(self, results: Iterable[FileResult]) -> tuple[list[FileResult], list[str]]:
         """The results without what is allowed, and a line for each stale entry of a file that was checked or is gone."""
@@ -67,12 +68,12 @@ class Baseline:
             shown = [finding for finding in result.findings if finding not in hidden]
             kept.append(replace(result, findings=shown, suppressed=[*result.suppressed, *hidden]))
             stale += [f"{key}: {code}: {count} allowed, {found[code]} found" for code, count in sorted(allowed.items()) if found[code] < count]
-        stale += [f"{key}: no such file" for key in sorted(self.counts) if key not in checked and not (self.root / key).exists()]
+        stale += [f"{key}: no such file" for key in sorted(self.counts) if key not in checked and not self._there(key)]
         return kept, stale
 
     def pruned(self, results: Iterable[FileResult]) -> Baseline:
         """The baseline that allows no more than there is; files that were not checked stay as they are."""
-        counts = {key: dict(codes) for key, codes in self.counts.items() if (self.root / key).exists()}
+        counts = {key: dict(codes) for key, codes in self.counts.items() if self._there(key)}
         for result in results:
             key = self.key(result.path)
             if key in counts and result.error is None:
@@ -82,7 +83,7 @@ class Baseline:
 
     def of(self, results: Iterable[FileResult]) -> Baseline:
         """The baseline that allows all that was found; files that were not checked stay as they are."""
-        counts = {key: dict(codes) for key, codes in self.counts.items() if (self.root / key).exists()}
+        counts = {key: dict(codes) for key, codes in self.counts.items() if self._there(key)}
         for result in results:
             if result.error is None:
                 counts[self.key(result.path)] = dict(Counter(finding.code for finding in result.findings if _may_wait(finding)))
@@ -92,6 +93,10 @@ class Baseline:
         """The file's text: sorted, one line an entry, without empty entries."""
         files = {key: dict(sorted(codes.items())) for key, codes in sorted(self.counts.items()) if codes}
         return json.dumps({"version": 1, "files": files}, indent=2, ensure_ascii=False) + "\n"
+
+    def _there(self, key: str) -> bool:
+        """Whether the file of a name is there; one that is not UTF-8 cannot be asked for, so it is kept."""
+        return "\\x" in key or (self.root / key).exists()
 
     def __len__(self) -> int:
         return sum(sum(codes.values()) for codes in self.counts.values())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from lora_lint.report.terminal import Progress, complain, echo, use_color, use_l
 from lora_lint.statuses import FAILED, FINDINGS
 
 if TYPE_CHECKING:
+    from lora_lint.cache import Cache
     from lora_lint.engine import FileResult, Projects
     from lora_lint.source import Source
     from lora_lint.verify.session import Session
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 class UsageError(Exception):
     """Options that do not go together; the text is one clear line."""
+
 
 @dataclass
 class Check:
@@ -37,6 +40,7 @@ class Check:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     extend_select: tuple[str, ...]
+    preview: bool | None
     target: tuple[str, ...]
     python: str | None
     severity: str | None
@@ -55,6 +59,8 @@ class Check:
     config: str | None
     stdin_filename: str | None
     no_cache: bool
+    cache_dir: str | None
+    jobs: int | None
     force_exclude: bool | None
     color: str
     verify: bool
@@ -72,6 +78,8 @@ class Check:
         self._format = self.output_format or main.output_format or "full"
         self._main = main
         self._progress = Progress(sys.stderr)
+        if self.add_ignore is not None:  # the bytes of the command line, whatever the locale made of them
+            self.add_ignore = os.fsencode(self.add_ignore).decode("utf-8", "replace")
         self._settings: dict[int, tuple[Config, Settings]] = {}
         self._settings_of(main)
         self._session = self._verifier() if self.verify else None
@@ -96,7 +104,7 @@ class Check:
         failing = Severity(self.fail_on) if self.fail_on else self._main.fail_on
         if failing and failing < (shown or Severity.WARNING):
             shown = failing  # what makes the run fail must be seen
-        return Overrides(self.select, self.ignore, self.extend_select, self.target, Path(self.python) if self.python else None, shown)
+        return Overrides(self.select, self.ignore, self.extend_select, self.target, Path(self.python) if self.python else None, shown, self.preview)
 
     def _say(self, line: str) -> None:
         """Print a line on standard error, over what shows the progress."""
@@ -114,9 +122,22 @@ class Check:
 
         if self.verify and (bad := [path for path in paths if not Path(path).is_file()]):
             raise UsageError(f"--verify executes scripts, so name them: {bad[0]} is {'a folder' if Path(bad[0]).is_dir() else 'not there'}")
-        projects = Projects()
+        found = list(discover(paths, self._configs, self.complain, force_exclude=self.force_exclude))
+        results = self._changing(found, Projects()) if self.verify or self.fix_or_comment else self._reading(found)
+        if not results and not self.failed:
+            self._say("warning: no Python files found under the given paths")
+        self._progress.clear()
+        return self._finish(self._settle(results))
+
+    @property
+    def fix_or_comment(self) -> bool:
+        """Whether files may be changed, in memory at least."""
+        return self._fix or self.diff or self.add_ignore is not None
+
+    def _changing(self, files: list[File], projects: Projects) -> list[FileResult]:
+        """Check files one after the other, and change them."""
         results = []
-        for file in discover(paths, self._configs, self.complain, force_exclude=self.force_exclude):
+        for file in files:
             self._progress.step(file.display)
             result = self._one(file, projects)
             if self._fix and not self.diff and result.fixed and not self._write(file.path, result):
@@ -124,10 +145,72 @@ class Check:
             if self.add_ignore is not None and not self.diff:
                 result = self._silence(file, result, self.add_ignore, projects)
             results.append(result)
-        if not results and not self.failed:
-            self._say("warning: no Python files found under the given paths")
-        self._progress.clear()
-        return self._finish(self._settle(results))
+        return results
+
+    def _reading(self, files: list[File]) -> list[FileResult]:
+        """Check files: what the cache knows is taken from there, the rest is checked, in several processes where that pays."""
+        cache = self._cache()
+        results: list[FileResult | None] = [None] * len(files)
+        keys: list[str] = []
+        left: list[int] = []
+        key_of = self._keys() if cache is not None else None
+        for i, file in enumerate(files):
+            if cache is not None and key_of is not None:
+                keys.append(key_of(file))
+                results[i] = cache.get(file.path, file.display, keys[i])
+            if results[i] is None:
+                left.append(i)
+        if left:
+            from lora_lint.processes import Task, check_all, default_jobs
+
+            numbers: dict[int, int] = {}
+            settings: list[Settings] = []
+            tasks = []
+            for i in left:
+                mine = self._settings_of(files[i].config)
+                if id(mine) not in numbers:
+                    numbers[id(mine)] = len(settings)
+                    settings.append(mine)
+                tasks.append(Task(files[i].path, files[i].display, numbers[id(mine)], _size(files[i].path)))
+            try:
+                for i, (result, used) in zip(left, check_all(tasks, settings, self.jobs or default_jobs(), self._progress.step), strict=True):
+                    results[i] = result
+                    if cache is not None:
+                        cache.put(files[i].path, keys[i], result, used)
+            finally:
+                if cache is not None:
+                    cache.save()
+        elif cache is not None:
+            cache.save()
+        done = [result for result in results if result is not None]
+        for result in done:
+            self._note(result)
+        return done
+
+    def _cache(self) -> Cache | None:
+        if self.no_cache:
+            return None
+        from lora_lint.cache import Cache, folder_of
+
+        return Cache(folder_of(self.cache_dir, self._main.root), self._say)
+
+    def _keys(self) -> Callable[[File], str]:
+        """What the settings of a file come to, computed once for each folder."""
+        from lora_lint.cache import settings_key
+        from lora_lint.project import roots
+
+        root_of = roots()
+        known: dict[tuple[int, frozenset[str], Path], str] = {}
+
+        def key(file: File) -> str:
+            mine = self._settings_of(file.config)
+            enabled = mine.for_file(file.path)
+            place = (id(mine), enabled, root_of(file.path))
+            if place not in known:
+                known[place] = settings_key(mine, enabled, place[2])
+            return known[place]
+
+        return key
 
     def _settle(self, results: list[FileResult]) -> list[FileResult]:
         """What is left to report when the baseline hides what it counts."""
@@ -144,8 +227,10 @@ class Check:
             return results
         if self.write_baseline or self.prune_baseline:
             baseline = baseline.of(results) if self.write_baseline else baseline.pruned(results)
+            from lora_lint.fix import write_atomically
+
             try:
-                file.write_text(baseline.text(), encoding="utf-8", newline="\n")
+                write_atomically(file, baseline.text().encode("utf-8"))
             except OSError as error:
                 self.complain(f"{file}: cannot write: {error.strerror or error}")
                 return results
@@ -213,11 +298,18 @@ class Check:
 
     def _write(self, path: Path, result: FileResult) -> bool:
         from lora_lint.fix import write_atomically
-        from lora_lint.source import SourceError
+        from lora_lint.source import Source, SourceError
 
         assert result.source is not None
+        old = result.before
+
+        def unchanged() -> None:
+            now = Source.read(path) if old is not None else None
+            if old is not None and now is not None and (now.text, now.bom) != (old.text, old.bom):
+                raise SourceError("it was changed in the meantime")
+
         try:
-            write_atomically(path, result.source.encode(result.source.text))
+            write_atomically(path, result.source.encode(result.source.text), unchanged)
         except (OSError, SourceError) as error:
             reason = error.message if isinstance(error, SourceError) else error.strerror or error
             self.complain(f"{result.path}: cannot write: {reason}")
@@ -306,9 +398,16 @@ class Check:
             echo(text, err=to_stderr)
             return
         try:
-            Path(self.output_file).write_text(text, encoding="utf-8", newline="\n")
+            Path(self.output_file).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         except OSError as error:
             self.complain(f"{self.output_file}: cannot write: {error.strerror or error}")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _diff(before: Source, after: Source) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -17,6 +16,8 @@ from lora_lint.statuses import FAILED, FINDINGS
 
 if TYPE_CHECKING:
     from lora_lint.config import Configs
+    from lora_lint.recipe.machine import Recipe
+    from lora_lint.source import Source
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,6 +76,7 @@ def target_options(command: F) -> F:
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (LL1), ALL; comma-separated.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules.")
 @click.option("--extend-select", multiple=True, metavar="RULES", help="These rules, too.")
+@click.option("--preview/--no-preview", default=None, help="Also the rules whose precision is not shown yet (`lora-lint rules` marks them).")
 @target_options
 @click.option("--severity", type=click.Choice(SEVERITIES), help="The lowest severity to show.  [default: warning]")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="The lowest severity that makes the exit status 1.  [default: warning]")
@@ -95,7 +97,9 @@ def target_options(command: F) -> F:
 @click.option("--verify-python", type=click.Path(), metavar="PATH", help="The interpreter of the training environment.  [default: found]")
 @config_options
 @click.option("--stdin-filename", type=click.Path(), help="The name of what comes on standard input (`-`).")
-@click.option("--no-cache", is_flag=True, help="Do not use the cache.")
+@click.option("--no-cache", is_flag=True, help="Read no results of earlier runs, and keep none.")
+@click.option("--cache-dir", type=click.Path(file_okay=False), metavar="PATH", help="Where results are kept.  [default: .lora_lint_cache]")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="At most so many processes.  [default: one a processor]")
 @click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files even if they are named.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Colour the output.  [default: auto]")
 def check(paths: tuple[str, ...], **options: Any) -> None:
@@ -148,6 +152,23 @@ def server() -> None:
 
 
 @cli.command()
+@click.option("--cache-dir", type=click.Path(file_okay=False), metavar="PATH", help="The cache to remove.  [default: .lora_lint_cache]")
+@config_options
+def clean(cache_dir: str | None, config: str | None, isolated: bool) -> None:
+    """Remove the results that earlier runs kept."""
+    from pathlib import Path
+
+    from lora_lint import cache
+
+    folder = cache.folder_of(cache_dir, _configs(config, isolated).of(Path.cwd()).root)
+    try:
+        count = cache.clean(folder)
+    except ValueError as error:
+        raise Failure(str(error)) from None
+    complain(f"{folder}: removed" if count else f"{folder}: nothing to remove")
+
+
+@cli.command()
 @click.argument("rule")
 def explain(rule: str) -> None:
     """Print a rule's page; RULE is a code or a name."""
@@ -188,18 +209,28 @@ def rules(output_format: str) -> None:
     width = max(len(entry["name"]) for entry in listed)
     for entry in listed:
         fix = entry.get("fix", "none")
-        cells = (entry["code"], entry["name"].ljust(width), str(entry.get("severity", "")).ljust(7), str(fix).ljust(12), entry.get("summary", ""))
-        echo("  ".join(cells).rstrip() + "\n")
+        kind = str(fix) + (" preview" if entry.get("stage") == "P" else "")
+        cells = (entry["code"], entry["name"].ljust(width), str(entry.get("severity", "")).ljust(7), kind.ljust(15), entry.get("summary", ""))
+        echo("  ".join(cells).rstrip() + _measured(entry.get("corpus")) + "\n")
+
+
+def _measured(corpus: dict[str, Any] | None) -> str:
+    """What a rule was found to be worth on real scripts."""
+    if corpus is None:
+        return ""
+    return f" [{corpus['findings']} on real scripts: {corpus['right']} right, {corpus['wrong']} wrong; {corpus['date']}]"
 
 
 @cli.command()
 @click.argument("file", type=click.Path())
 @target_options
 @config_options
+@click.option("--infer", is_flag=True, help="Print the versions that FILE can run on at all, by its imports and keywords.")
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="[default: text]")
-def target(file: str, target: tuple[str, ...], python: str | None, config: str | None, isolated: bool, output_format: str) -> None:
+def target(file: str, target: tuple[str, ...], python: str | None, config: str | None, isolated: bool, infer: bool, output_format: str) -> None:
     """Print the library versions that FILE is checked against, and where they were found (`-` reads standard input)."""
     import json
+    from pathlib import Path
 
     from lora_lint.config import Overrides, settings
     from lora_lint.dependencies import Derivation, Detector, show
@@ -210,6 +241,9 @@ def target(file: str, target: tuple[str, ...], python: str | None, config: str |
         source = Source.from_bytes(sys.stdin.buffer.read(), "-") if file == "-" else Source.read(file)
     except SourceError as error:
         raise Failure(f"{file}: {error.message}") from None
+    if infer:
+        _infer(file, source, output_format)
+        return
     place = source.file.absolute() if source.file else None
     folder = place.parent if place else Path.cwd()
     in_force = settings(_configs(config, isolated).of(folder), Overrides(target=target, python=Path(python) if python else None))
@@ -224,6 +258,34 @@ def target(file: str, target: tuple[str, ...], python: str | None, config: str |
         complain(f"warning: {problem}")
 
 
+def _infer(file: str, source: Source, output_format: str) -> None:
+    import json
+
+    from lora_lint.api import infer
+
+    found = infer.infer(_understood(file, source))
+    echo(json.dumps(infer.to_json(found), indent=2) + "\n" if output_format == "json" else infer.render(found))
+
+
+@cli.command("upgrade-report")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--to", multiple=True, required=True, metavar="VERSIONS", help="The versions to move to, as in transformers==5.23.0 (repeatable).")
+@config_options
+@click.option("--output-format", type=click.Choice(tuple(FORMATS)), default="full", help="[default: full]")
+def upgrade_report(paths: tuple[str, ...], to: tuple[str, ...], config: str | None, isolated: bool, output_format: str) -> None:
+    """Print what breaks in files and folders (default: the working folder) when their libraries move to other versions.
+
+    Exit status: 0 nothing breaks, 1 something does, 2 wrong usage, or a file that cannot be read or parsed.
+    """
+    from lora_lint.target import TargetError
+    from lora_lint.upgrade import upgrade
+
+    try:
+        sys.exit(upgrade(paths or (".",), to, _configs(config, isolated), output_format))
+    except TargetError as error:
+        raise Failure(str(error)) from None
+
+
 @cli.command()
 @click.argument("file", type=click.Path())
 @click.option("--output-format", type=click.Choice(("text", "json", "mermaid", "html")), default="text", help="[default: text]")
@@ -231,20 +293,14 @@ def recipe(file: str, output_format: str) -> None:
     """Draw what the tool understood: the life of every model in FILE (`-` reads standard input)."""
     import json
 
-    from lora_lint.project import Project, find_root
+    from lora_lint import recipe as recipes
     from lora_lint.source import Source, SourceError
 
     try:
         source = Source.from_bytes(sys.stdin.buffer.read(), "-") if file == "-" else Source.read(file)
-        _ = source.module
-        from lora_lint import recipe as recipes
-
-        understood = recipes.build(source, Project(find_root(source.file)) if source.file else None)
     except SourceError as error:
-        place = f":{error.position.line}:{error.position.column}" if error.position else ""
-        raise Failure(f"{file}{place}: {error.message}") from None
-    except RecursionError:
-        raise Failure(f"{file}: nested too deeply to be analysed") from None
+        raise Failure(f"{file}: {error.message}") from None
+    understood = _understood(file, source)
     if output_format == "json":
         echo(json.dumps(recipes.to_json(understood), indent=2) + "\n")
         return
@@ -252,7 +308,25 @@ def recipe(file: str, output_format: str) -> None:
     echo(draw(understood).rstrip("\n") + "\n")
 
 
+def _understood(file: str, source: Source) -> Recipe:
+    """The recipe of a file; what is wrong with the file is one clear line."""
+    from lora_lint import recipe as recipes
+    from lora_lint.project import Project, find_root
+    from lora_lint.source import SourceError
+
+    try:
+        _ = source.module
+        return recipes.build(source, Project(find_root(source.file)) if source.file else None)
+    except SourceError as error:
+        place = f":{error.position.line}:{error.position.column}" if error.position else ""
+        raise Failure(f"{file}{place}: {error.message}") from None
+    except RecursionError:
+        raise Failure(f"{file}: nested too deeply to be analysed") from None
+
+
 def _configs(config: str | None, isolated: bool) -> Configs:
+    from pathlib import Path
+
     from lora_lint.config import Configs
 
     return Configs(forced=Path(config) if config else None, isolated=isolated)
@@ -271,7 +345,7 @@ def main() -> NoReturn:
         click.echo(error.format_message(), err=True)
     except click.ClickException as error:
         complain(f"error: {error.format_message()}")
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except OSError as error:
         if isinstance(error, BrokenPipeError):

@@ -15,15 +15,15 @@ from typing import Any
 
 import pathspec
 
-from lora_lint import _toml, codes, report
+from lora_lint import _toml, codes, pages, report
 from lora_lint.findings import Severity
 from lora_lint.target import Known, Target, TargetError
 
 ANY, INSTALLED = "any", "installed"  # the targets that are no requirements
 FORMATS = tuple(report.FORMATS)
 DEFAULT_EXCLUDE = (
-    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pyenv", ".pytest_cache",
-    ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build", "build", "dist", "node_modules",
+    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".hypothesis", ".ipynb_checkpoints", ".lora_lint_cache", ".mypy_cache", ".nox", ".pyenv",
+    ".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build", "build", "dist", "node_modules",
     "site-packages", "venv",
 )  # fmt: skip
 
@@ -54,6 +54,7 @@ class Config:
     output_format: str | None = None
     fix: bool = False
     unsafe_fixes: bool = False
+    preview: bool = False
     baseline: str | None = None
 
     @cached_property
@@ -89,6 +90,7 @@ class Overrides:
     target: tuple[str, ...] = ()
     python: Path | None = None
     severity: Severity | None = None
+    preview: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,10 @@ def settings(config: Config, overrides: Overrides | None = None) -> Settings:
         target = asked.over(_asked(config.target, config.origin, None).restricted)
     except (ValueError, TargetError) as error:
         raise ConfigError(str(error)) from None
+    if not (config.preview if over.preview is None else over.preview):
+        # A rule that is named is meant; ALL and prefixes do not mean those in preview.
+        named = {codes.resolve(one) for one in (*over.select, *over.extend_select, *config.select, *config.extend_select)}
+        chosen -= pages.in_preview() - named
     detect = ANY not in (*over.target, *config.target)
     return Settings(chosen - ignored, target, over.severity or config.severity or Severity.WARNING, config, detect)
 
@@ -293,6 +299,7 @@ _KEYS: Mapping[str, Callable[[object], object]] = {
     "output-format": _format,
     "fix": _boolean,
     "unsafe-fixes": _boolean,
+    "preview": _boolean,
     "baseline": _text,
 }
 

@@ -127,6 +127,17 @@ class Editor:
             return None
         return self._append([self._element(arg) for arg in call.args], keyword, own_line=True)
 
+    def add_entry(self, element: cst.DictElement, text: str) -> Edit | None:
+        """Add ``key: value`` behind the last entry of the dictionary that holds an entry, in its style; ``None`` where ``**`` is among them."""
+        holder = self._parents.get(element)
+        if not self._exact or not isinstance(holder, cst.Dict) or self._in_string(holder):
+            return None
+        entries = [e for e in holder.elements if isinstance(e, cst.DictElement)]
+        if len(entries) != len(holder.elements):
+            return None
+        elements = [self._element(e) for e in entries]
+        return self._append(elements, text, own_line=self._indent(elements[-1].start) is not None)
+
     def remove_argument(self, call: cst.Call, arg: cst.Arg) -> Edit | None:
         """Remove one argument with its comma; ``None`` when positional arguments behind it would change their place."""
         index = _index(call.args, arg)
@@ -141,6 +152,28 @@ class Editor:
             if opening is not None and around is not None and b"#" not in around:
                 return Edit(opening, closing, "")
         return self._remove(elements, index)
+
+    def add_parameter(self, function: cst.FunctionDef, text: str) -> Edit | None:
+        """Add parameters behind the last positional one; ``None`` where there is none."""
+        params = function.params.params
+        if not params or not self._exact:
+            return None
+        last = params[-1]
+        end = self._range(last.default if last.default is not None else last.annotation.annotation if last.annotation is not None else last.name)[1]
+        return self.replace_range(end, end, f", {text}")
+
+    def remove_import(self, stmt: cst.ImportFrom, alias: cst.ImportAlias) -> Edit | None:
+        """Remove one of several names from ``from x import a, b``; ``None`` where it is the only one."""
+        if isinstance(stmt.names, cst.ImportStar) or len(stmt.names) < 2 or not self._exact:
+            return None
+        index = _index(stmt.names, alias)
+        return None if index is None else self._remove([self._element(one) for one in stmt.names], index)
+
+    def settled(self, name: str, at: cst.CSTNode) -> bool:
+        """Whether a name is bound before a place and not again behind it, so that it means the same there and further down."""
+        start = self._range(at)[0]
+        places = [self._range(node)[0] for node in _walk(self._source.module) for bound in self._binds(node) if bound == name]
+        return bool(places) and all(place < start for place in places)
 
     # --- statements --------------------------------------------------------------------------------------------------------------------------
 
@@ -304,22 +337,25 @@ class Editor:
         imports: list[_Import] = []
         others: set[str] = set()
         for node in _walk(self._source.module):
-            names: Iterator[str] = iter(())
             if isinstance(node, (cst.Import, cst.ImportFrom)):
                 imports.extend(self._imports_of(node))
                 continue
-            if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Param)):
-                names = _stored(node.name)
-            elif isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr, cst.Del)):
-                names = _stored(node.target)
-            elif isinstance(node, (cst.AsName, cst.MatchAs, cst.MatchStar, cst.TypeAlias)) and not isinstance(self._parents[node], cst.ImportAlias):
-                names = _stored(node.name) if node.name is not None else names
-            elif isinstance(node, cst.MatchMapping):
-                names = _stored(node.rest) if node.rest is not None else names
-            found = set(names)
+            found = set(self._binds(node))
             if found and not isinstance(self._scope(node), cst.ClassDef):
                 others |= found
         return imports, others
+
+    def _binds(self, node: cst.CSTNode) -> Iterator[str]:
+        """The names that a node other than an import binds."""
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Param)):
+            return _stored(node.name)
+        if isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr, cst.Del)):
+            return _stored(node.target)
+        if isinstance(node, (cst.AsName, cst.MatchAs, cst.MatchStar, cst.TypeAlias)) and not isinstance(self._parents[node], cst.ImportAlias):
+            return _stored(node.name) if node.name is not None else iter(())
+        if isinstance(node, cst.MatchMapping):
+            return _stored(node.rest) if node.rest is not None else iter(())
+        return iter(())
 
     def _imports_of(self, stmt: cst.Import | cst.ImportFrom) -> Iterator[_Import]:
         if isinstance(stmt.names, cst.ImportStar):
@@ -393,7 +429,7 @@ class Editor:
 
     # --- comma-separated lists ---------------------------------------------------------------------------------------------------------------
 
-    def _element(self, node: cst.Arg | cst.ImportAlias | cst.WithItem) -> _Element:
+    def _element(self, node: cst.Arg | cst.ImportAlias | cst.WithItem | cst.DictElement) -> _Element:
         start, end = self._range(node)
         return _Element(start, end, self._range(node.comma)[1] if isinstance(node.comma, cst.Comma) else None)
 

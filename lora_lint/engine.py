@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lora_lint import codes
+from lora_lint import codes, triage
 from lora_lint.config import Settings
 from lora_lint.findings import Finding, Position, Severity, Span
 from lora_lint.project import Project, find_root
-from lora_lint.source import ReadError, Source, SourceError
+from lora_lint.source import ReadError, Source, SourceError, TooLargeError
 from lora_lint.suppressions import Suppressions
 from lora_lint.target import Target
 
@@ -44,19 +44,12 @@ class FileResult:
 
 def analyse(source: Source, target: Callable[[], Target], enabled: frozenset[str], project: Project | None) -> list[Finding]:
     """What the rules say, suppressions not yet applied. The target is asked for only if the file concerns us. Raises ``SourceError``."""
-    if not _concerns(source):
+    if not triage.concerns(source, project, enabled):
         return []
     _ = source.module
     from lora_lint import recipe, rules
 
     return rules.run(recipe.build(source, project), target(), enabled)
-
-
-def _concerns(source: Source) -> bool:
-    """Whether a source names a library that we know of."""
-    from lora_lint import libraries
-
-    return any(trigger in source.data for trigger in libraries.triggers())
 
 
 def target_of(source: Source, settings: Settings, detector: Detector | None) -> Target:
@@ -79,7 +72,7 @@ def check_source(source: Source, settings: Settings, project: Project | None = N
     try:
         found = analyse(source, lambda: target_of(source, settings, detector), enabled, project)
         found = [_editable(finding, source) for finding in found if finding.code in enabled]
-        if _concerns(source):
+        if source.problems and triage.names_library(source):
             found += [syntax_finding(source.path, problem, source) for problem in source.problems]
         outcome = Suppressions(source).apply(found, enabled)
     except SourceError as error:
@@ -138,8 +131,26 @@ def check_file(path: Path, display: str, settings: Settings, projects: Projects,
     return check_source(source, settings, project, projects.detector)
 
 
+def check_recorded(path: Path, display: str, settings: Settings, projects: Projects) -> tuple[FileResult, set[str]]:
+    """``check_file``, and the files and folders on which the result rests besides the file itself."""
+    project, detector = projects.of(path), projects.detector
+    project.used, detector.asked = set(), False
+    result = check_file(path, display, settings, projects)
+    used = project.used | (detector.used(path.parent) if detector.asked else set())
+    return lean(result), used
+
+
+def lean(result: FileResult) -> FileResult:
+    """A result without the text, where nothing refers to it: thousands of them must fit into memory."""
+    if result.findings or result.suppressed or result.error or result.fixed or result.messages:
+        return result
+    return replace(result, source=None)
+
+
 def unreadable(display: str, error: SourceError) -> FileResult:
-    """The result for a file whose text could not be had; a finding only where the contents are at fault."""
+    """The result for a file whose text could not be had; a finding only where the contents are at fault, a message where it is just too large."""
+    if isinstance(error, TooLargeError):
+        return FileResult(display, None, messages=[f"{display}: skipped, {error.message}"])
     findings = [] if isinstance(error, ReadError) else [syntax_finding(display, error, None)]
     return FileResult(display, None, findings, error=error)
 

@@ -6,7 +6,6 @@ Plain data without any dependency: reporters, the fix engine, the cache and the 
 from __future__ import annotations
 
 import enum
-import hashlib
 from dataclasses import dataclass
 from functools import total_ordering
 
@@ -133,4 +132,6 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """Stable identity without a line number: file, rule and the text of the line."""
-        return hashlib.sha256("\0".join((self.path, self.code, self.line_text.strip())).encode()).hexdigest()[:16]
+        import hashlib
+
+        return hashlib.sha256("\0".join((self.path, self.code, self.line_text.strip())).encode("utf-8", "surrogateescape")).hexdigest()[:16]

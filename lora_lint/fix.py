@@ -5,6 +5,7 @@ Knows nothing of LibCST, rules or files' contents; ``write_atomically`` is the o
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import secrets
@@ -100,27 +101,47 @@ def fix_text(text_or_source: str | Source, check: Check, unsafe: bool) -> FixRes
     return FixResult(source, applied, findings, list(refused.values()))
 
 
-def write_atomically(path: str | os.PathLike[str], raw: bytes) -> None:
+def write_atomically(path: str | os.PathLike[str], raw: bytes, ready: Callable[[], object] | None = None) -> None:
     """Replace a file's contents at once: readers see the old or the new file, never a part.
 
-    Symbolic links are followed and the mode is kept. Raises ``OSError``; the old file is then untouched and no temporary file is left.
+    Symbolic links are followed; mode and owner are kept. ``ready`` is called just before the file is replaced and may raise. Raises ``OSError``; the
+    old file is then untouched and no temporary file is left. A process that is killed leaves none either where the system knows files without a
+    name (Linux): there the new file gets one only when it is complete, for the moment that replacing takes.
     """
     real = Path(os.path.realpath(path))
-    mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else None
-    if mode is not None and not os.access(real, os.W_OK):
+    was = real.stat() if real.exists() else None
+    if was is not None and not os.access(real, os.W_OK):
         raise PermissionError(13, "the file is read-only", str(real))
-    temporary = real.with_name(f".{real.name[:100]}.{secrets.token_hex(6)}.tmp")
+    temporary = real.with_name(f".{os.fsdecode(os.fsencode(real.name)[:100])}.{secrets.token_hex(6)}.tmp")
+    nameless = _nameless(real.parent)
     try:
-        with temporary.open("xb") as file:
+        with temporary.open("xb") if nameless is None else open(nameless, "wb") as file:
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            temporary.chmod(mode)
+            if was is not None and hasattr(os, "fchown"):
+                with contextlib.suppress(OSError):  # only root may give files away
+                    os.fchown(file.fileno(), was.st_uid, was.st_gid)
+            if was is not None:
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else temporary, stat.S_IMODE(was.st_mode))
+            if ready is not None:
+                ready()
+            if nameless is not None:
+                os.link(f"/proc/self/fd/{nameless}", temporary, src_dir_fd=nameless, follow_symlinks=True)
         temporary.replace(real)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _nameless(folder: Path) -> int | None:
+    """A new file without a name, which goes when nobody has it open; ``None`` where there is no such thing."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except OSError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from lora_lint.findings import Edit, Position
-from lora_lint.source import Source, SourceError
+from lora_lint.source import Source, SourceError, TooLargeError
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_DECODER = json.JSONDecoder(strict=False)
+# Numbers mean nothing here, and `int` refuses those of some thousand digits.
+_DECODER = json.JSONDecoder(strict=False, parse_int=float)
 # Cell magics whose body is Python that runs in the notebook's own namespace.
 _PYTHON_MAGICS = frozenset({"capture", "debug", "prun", "time", "timeit", "python", "python3", "memit", "mprun", "lprun"})
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
@@ -85,7 +86,7 @@ class Notebook(Source):
     def from_bytes(cls, raw: bytes, path: str, *, file: Path | None = None) -> Notebook:
         """Read the bytes of an .ipynb file. Raises ``SourceError``."""
         if len(raw) > cls.max_bytes:
-            raise SourceError(f"too large: more than {cls.max_bytes // (1024 * 1024)} MiB")
+            raise TooLargeError(f"too large: more than {cls.max_bytes // (1024 * 1024)} MiB")
         bom = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
         try:
             return cls(raw[len(bom) :].decode("utf-8"), path, bom=bom, file=file)

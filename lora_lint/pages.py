@@ -63,6 +63,14 @@ def folder() -> Path | None:
     return next((place for place in (package / "_pages", package.parent / "rules") if place.is_dir()), None)
 
 
+@lru_cache(maxsize=1)
+def in_preview() -> frozenset[str]:
+    """The codes of rules whose precision is not shown yet: their pages say stage P."""
+    base = folder()
+    files = ((code, base / f"{code}-{name}" / "rule.md") for code, name in codes.names().items()) if base else ()
+    return frozenset(code for code, file in files if file.is_file() and b'\nstage = "P"\n' in file.read_bytes()[:4096])
+
+
 def address(code: str) -> str | None:
     """Where the page of a rule lies, as a URI; ``None`` for a code without a file of its own."""
     base, name = folder(), codes.names().get(code)

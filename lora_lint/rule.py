@@ -68,7 +68,7 @@ class Context:
         message: str,
         *,
         case: Case | None,
-        versions: Expr = ALWAYS,
+        versions: Expr | Verdict = ALWAYS,
         failure: str | None = None,
         severity: Severity = Severity.ERROR,
         flow: Flow = (),
@@ -81,7 +81,7 @@ class Context:
         """
         if case is None or not case.certain:
             return None
-        verdict = self.verdict(versions)
+        verdict = versions if isinstance(versions, Verdict) else self.verdict(versions)
         if verdict.level is Level.NONE:
             return None
         if not case.by_default or verdict.level is Level.SOME:

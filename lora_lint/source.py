@@ -8,10 +8,17 @@ from __future__ import annotations
 import ast
 import bisect
 import codecs
+import contextlib
+import errno
+import gc
 import io
+import os
 import re
+import select
+import stat
 import tokenize
 import warnings
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +31,9 @@ if TYPE_CHECKING:
 # LibCST's native parser overflows the C stack at some thousand levels and is quadratic in the depth, so deep files never reach it.
 MAX_DEPTH = 500
 MAX_BRACKETS = 200
+
+PIPE_SECONDS = 5.0
+"""How long a pipe may be silent at first."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 
@@ -39,6 +49,10 @@ class SourceError(Exception):
 
 class ReadError(SourceError):
     """A file whose bytes could not be had: not the fault of its contents."""
+
+
+class TooLargeError(SourceError):
+    """A file over the limit (``Source.max_bytes``), which is not read."""
 
 
 class Source:
@@ -61,13 +75,17 @@ class Source:
         except UnicodeEncodeError as error:  # lone surrogates, which codecs such as unicode_escape let through
             raise SourceError(f"cannot decode as {encoding}: {error.reason}") from None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels between processes: not the tree."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("module", "_ranges")}
+
     @classmethod
     def read(cls, path: Path | str, display: str | None = None) -> Source:
         """Read a file; ``display`` is the name to show (default: the path as given). Raises ``SourceError`` (``ReadError`` for I/O)."""
         file = Path(path)
         kind = _kind(file)
         try:
-            with file.open("rb") as stream:
+            with open(file, "rb", opener=_opened) as stream:
                 raw = stream.read(kind.max_bytes + 1)
         except OSError as error:
             raise ReadError(f"cannot read: {error.strerror or error}") from None
@@ -77,7 +95,7 @@ class Source:
     def from_bytes(cls, raw: bytes, path: str, *, file: Path | None = None) -> Source:
         """Decode the bytes of a file by its BOM and coding line (PEP 263). Raises ``SourceError``."""
         if len(raw) > cls.max_bytes:
-            raise SourceError(f"too large: more than {cls.max_bytes // (1024 * 1024)} MiB")
+            raise TooLargeError(f"too large: more than {cls.max_bytes // (1024 * 1024)} MiB")
         if b"\0" in raw:
             raise SourceError("contains null bytes: not a Python text file", _position_in(raw, raw.index(b"\0")))
         bom = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
@@ -155,7 +173,8 @@ class Source:
         import libcst
 
         try:
-            return libcst.parse_module(self.text)
+            with _unvalidated():
+                return libcst.parse_module(self.text)
         except libcst.ParserSyntaxError as error:
             # CPython names the cause ("'(' was never closed") where LibCST lists the tokens it expected.
             if complaint is not None:
@@ -218,6 +237,29 @@ class Source:
         return Position(line, len(before) + 1)
 
 
+@contextlib.contextmanager
+def _unvalidated() -> Iterator[None]:
+    """Without LibCST's checks of each node that it makes, which are two fifths of the time: what its parser makes is valid.
+
+    The garbage collector rests, too: it would look through a tree that only grows.
+    """
+    from libcst import CSTNode
+
+    before, collecting = CSTNode.__post_init__, gc.isenabled()
+    CSTNode.__post_init__ = _nothing  # type: ignore[method-assign, assignment]
+    gc.disable()
+    try:
+        yield
+    finally:
+        CSTNode.__post_init__ = before  # type: ignore[method-assign]
+        if collecting:
+            gc.enable()
+
+
+def _nothing(node: object) -> None:
+    pass
+
+
 def source_of(raw: bytes, path: str, *, file: Path | None = None) -> Source:
     """What the bytes of a file are: a notebook if it is called one, else a Python file. Raises ``SourceError``."""
     return _kind(file or Path(path)).from_bytes(raw, path, file=file)
@@ -229,6 +271,21 @@ def _kind(file: Path) -> type[Source]:
 
         return Notebook
     return Source
+
+
+def _opened(path: str, flags: int) -> int:
+    """Opens a file; a pipe only when somebody writes to it before long, so that no run hangs on one."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not hasattr(os, "O_NONBLOCK"):
+        return descriptor
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode) and not select.select([descriptor], [], [], PIPE_SECONDS)[0]:
+            raise OSError(errno.EAGAIN, "a pipe that nobody writes to")
+        os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _position_in(raw: bytes, offset: int) -> Position:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from conftest import Program
-from lora_lint import __version__, cli, engine
+from lora_lint import __version__, cli, engine, source
 
 Invoke = Callable[..., "Outcome"]
 
@@ -193,7 +193,7 @@ class TestChecking:
     def test_a_file_that_cannot_be_written(self, lint: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from lora_lint import fix
 
-        def refuse(path: object, raw: bytes) -> None:
+        def refuse(path: object, raw: bytes, ready: object = None) -> None:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(fix, "write_atomically", refuse)
@@ -259,10 +259,10 @@ class TestChecking:
         assert outcome.out.startswith("a.py:1:5")
         assert outcome.err.startswith("error: missing.py: no such file or directory\n")
 
-        def refuse(self: Path, mode: str = "r") -> None:
-            raise PermissionError(13, "Permission denied", str(self))
+        def refuse(path: str, flags: int) -> int:
+            raise PermissionError(13, "Permission denied", path)
 
-        monkeypatch.setattr(Path, "open", refuse)
+        monkeypatch.setattr(source, "_opened", refuse)
         outcome = lint("a.py", "--output-format", "json", "--isolated")
         assert outcome == (2, "[]\n", "error: a.py: cannot read: Permission denied\n")
 

@@ -165,7 +165,12 @@ def test_folder_has_enough_examples(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_front_matter(folder: Path) -> None:
     meta, _ = page(folder)
+    corpus = meta.pop("corpus", None)
     assert {key: type(value) for key, value in meta.items()} == KEYS
+    if corpus is not None:
+        assert set(corpus) == {"findings", "right", "wrong", "date"}
+        assert corpus["findings"] == corpus["right"] + corpus["wrong"]
+        assert meta["stage"] == "P" or corpus["wrong"] * 50 <= max(corpus["findings"], 50), "more than one wrong in fifty: stage P"
     assert f"{meta['code']}-{meta['name']}" == folder.name
     assert meta["severity"] in ("error", "warning", "note")
     assert meta["fix"] in ("safe", "unsafe", "display")

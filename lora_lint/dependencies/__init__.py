@@ -88,6 +88,7 @@ class Detector:
         self._folders: dict[Path, tuple[_Source, ...]] = {}
         self._above: dict[Path, Derivation] = {}
         self._reading: Reading | None = None
+        self.asked = False
 
     def derive(self, file: Path | None, text: str, line_name: Callable[[int], str] = str) -> Derivation:
         """The versions that a script may meet.
@@ -95,12 +96,18 @@ class Detector:
         ``file`` is its absolute path (``None``: only its text counts), ``text`` its source, ``line_name`` what people call a line of it.
         """
         own = self._own(file or Path("-"), text, line_name)
+        self.asked = True
         if own is None and file is not None:
             if file.parent not in self._above:
                 self._above[file.parent] = self._settle(list(self._around(file.parent)))
             return self._above[file.parent]
         sources = [] if own is None else own
         return self._settle([*sources, *(self._around(file.parent) if file is not None else ())])
+
+    def used(self, folder: Path) -> set[str]:
+        """The files and folders on which a target of a script in a folder rests."""
+        found = {str(path) for one in folders(folder) for path in (one, one / "requirements")}
+        return found | {str(path) for path in self._files.opened}
 
     # --- gathering ---------------------------------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,11 @@ class Reading:
         if (file, line, message) not in self.problems:
             self.problems.append((file, line, message))
 
+    @property
+    def opened(self) -> Iterable[Path]:
+        """The files that were asked for."""
+        return self._texts
+
     def text(self, file: Path) -> str | None:
         """The text of a regular file, by its BOM, as UTF-8 or else as latin-1; ``None`` where there is none to be had."""
         if file not in self._texts:

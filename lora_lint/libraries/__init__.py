@@ -21,6 +21,7 @@ from lora_lint.recipe.values import (
     Inst,
     Model,
     Obj,
+    Ref,
     Seq,
     Sym,
     Tensor,
@@ -175,6 +176,15 @@ def kind_of(value: Value) -> str:
     return type(value).__name__.lower()
 
 
+def class_of(value: Value) -> str:
+    """The full name of the library class that an object is of, as far as it is known; empty if it is not."""
+    if isinstance(value, Model) and not value.part:
+        return "peft.PeftModel" if value.peft else "transformers.PreTrainedModel" if value.life.library == "transformers" else ""
+    if isinstance(value, Obj) and value.kind == "super":
+        return value.slots["class"].library_base() if isinstance(value.slots["class"], Cls) else ""
+    return value.name if isinstance(value, Obj) and "." in value.name else ""
+
+
 def super_method(owner: Obj, name: str, call: Call) -> Value:
     """``super().name(…)``: a base class of the project, else the library base's summary."""
     cls, receiver = owner.slots["class"], owner.slots["self"]
@@ -226,6 +236,16 @@ def set_item(m: Interpreter, holder: Obj | Tensor, key: Value, value: Value, nod
         tokenizers.written(m, holder, key, value, node)
         return
     torch.set_item(m, holder, key, value, node)
+
+
+def environment(m: Interpreter, name: str, node: cst.CSTNode) -> Value:
+    """``os.environ[name]``."""
+    return python.environment(m, name, node)
+
+
+def set_environment(m: Interpreter, holder: Ref, key: Const) -> None:
+    """``os.environ[key] = …``."""
+    python.set_environment(m, holder, key)
 
 
 def entry_of(m: Interpreter, holder: Obj) -> Value:

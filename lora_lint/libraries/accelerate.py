@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries import torch
-from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
+from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method, recorded
 from lora_lint.recipe.values import ABSENT, FALSE, NONE, Bound, Device, Inst, Model, Obj, Phi, Seq, Value, unknown
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ harmless("accelerate.utils", "accelerate.logging", "accelerate.DistributedDataPa
 @function("accelerate.Accelerator")
 def _accelerator(call: Call) -> Value:
     call.m.recipe.sets_device = True
-    return Obj("accelerator", {}, call.site, info={"placement": call.get("device_placement") is not FALSE})
+    return Obj(
+        "accelerator", {}, call.site, info={"placement": call.get("device_placement") is not FALSE, "precision": call.get("mixed_precision", 2)}
+    )
 
 
 @method("accelerator", "prepare", "prepare_model", "prepare_data_loader")
@@ -34,7 +36,7 @@ def _prepare(call: Call) -> Value:
             elif isinstance(part, (Model, Inst)):
                 for model in m.models_in(part):
                     m.event(model, "moved", call.node, device=Device("follows", "accelerator"), method="prepare", cast=False, part="", arguments=[])
-                    m.event(model, "accelerated", call.node)
+                    m.event(model, "accelerated", call.node, precision=owner.info.get("precision", ABSENT))
     if len(call.args) == 1 and not call.open:
         return call.args[0]
     return Seq.of(list(call.args), "tuple", unknown("prepared") if call.open else None)
@@ -92,3 +94,6 @@ def _dispatch(call: Call) -> Value:
 @function("accelerate.init_empty_weights", "accelerate.infer_auto_device_map", "accelerate.cpu_offload")
 def _utility(call: Call) -> Value:
     return unknown(call.name)
+
+
+recorded("moved", "prepare", "prepare_model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries import torch
-from lora_lint.libraries.registry import attribute, function, harmless
+from lora_lint.libraries.registry import attribute, function, harmless, recorded
 from lora_lint.recipe.values import Obj, Value, unknown
 
 if TYPE_CHECKING:
@@ -30,3 +30,6 @@ def _field(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
 @function("bitsandbytes.optim.*", "transformers.AdamW", "transformers.Adafactor", "deepspeed.ops.adam.*", "lion_pytorch.Lion")
 def _optimizer(call: Call) -> Value:
     return torch.make_optimizer(call)
+
+
+recorded("quantized", "load_in_*", "quantization_config", "BitsAndBytesConfig", "get_quantization_config", "~bnb")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries import torch
-from lora_lint.libraries.registry import FUNCTIONS, attribute, function, harmless, method
+from lora_lint.libraries.registry import FUNCTIONS, attribute, function, harmless, method, recorded
 from lora_lint.recipe.values import Bound, Device, Func, Inst, Obj, Seq, Value, unknown
 
 if TYPE_CHECKING:
@@ -95,3 +95,8 @@ def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Ca
         torch.backward(m, value, func.node, "the value that training_step returns")
 
     return returned
+
+
+recorded("backwards", "def training_step & LightningModule*")
+recorded("trained", "def training_step & LightningModule*")
+recorded("moved", "setup", "setup_module")

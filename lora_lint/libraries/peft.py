@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import function, harmless, method
+from lora_lint.libraries.registry import function, harmless, method, recorded
 from lora_lint.libraries.transformers import load
 from lora_lint.recipe.values import ABSENT, NONE, TRUE, Const, Model, Obj, Sym, Value, unknown
 
 if TYPE_CHECKING:
     from lora_lint.recipe.interpreter import Call
 
-harmless("peft.get_peft_model_state_dict", "peft.initialize_lora_eva_weights", "peft.PeftModel.save_pretrained", "peft.TaskType")
+harmless("peft.initialize_lora_eva_weights", "peft.PeftModel.save_pretrained", "peft.TaskType")
 
 
 @function("peft.*Config", "peft.LoraRuntimeConfig")
@@ -59,6 +59,12 @@ def _wrap(call: Call) -> Value:
             by="get_peft_model",
             config=config,
             library="peft",
+            compiled=isinstance(value, Model) and value.compiled,
+            adapter_name=call.get("adapter_name", 2),
+            adapter_name_site=call.site_of("adapter_name", 2),
+            part=value.part if isinstance(value, Model) else "",
+            autocast=call.get("autocast_adapter_dtype", 4),
+            open=call.open,
         )
         return Model(life, True)
 
@@ -95,7 +101,18 @@ def _add_adapter(call: Call) -> Value:
     config = second if owner.peft and second is not ABSENT else first
     if isinstance(config, Const):
         config = second
-    m.event(owner, "wrapped", call.node, by="PeftModel.add_adapter" if owner.peft else "add_adapter", config=config, library="transformers")
+    name = call.get("adapter_name", 0) if owner.peft else ABSENT
+    m.event(
+        owner,
+        "wrapped",
+        call.node,
+        by="PeftModel.add_adapter" if owner.peft else "add_adapter",
+        config=config,
+        library="transformers",
+        adapter_name=name,
+        adapter_name_site=call.site_of("adapter_name", 0),
+        open=call.open,
+    )
     return NONE
 
 
@@ -116,6 +133,9 @@ def _load_adapter(call: Call) -> Value:
             by="PeftModel.from_pretrained",
             config=call.get("config", 4),
             call=call.site,
+            path=call.get("model_id", 1),
+            base=value,
+            loop=m.loop,
         )
         return Model(known.life, True)
 
@@ -163,7 +183,7 @@ def _disable_layers(call: Call) -> Value:
 @method("model", "merge_and_unload", "unload")
 def _merge(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "merged", call.node, method=call.name)
+    call.m.event(call.owner, "merged", call.node, method=call.name, dropped=call.m.drops(call.node), loop=call.m.loop)
     return Model(call.owner.life)
 
 
@@ -191,8 +211,14 @@ def _harmless_method(call: Call) -> Value:
 @method("model", "load_state_dict")
 def _load_state(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "weights_set", call.node)
+    call.m.event(call.owner, "weights_set", call.node, state=call.get("state_dict", 0), strict=call.get("strict", 1), whole=not call.owner.part)
     return NONE
+
+
+@function("peft.get_peft_model_state_dict")
+def _adapter_state(call: Call) -> Value:
+    models = call.m.models_in(call.get("model", 0))
+    return Obj("state_dict", {}, call.site, info={"life": models[0].life, "adapters": True} if models else {})
 
 
 @function("peft.set_peft_model_state_dict")
@@ -222,3 +248,10 @@ def _prepare(call: Call) -> Value:
 @function("peft.cast_mixed_precision_params", "peft.utils.*")
 def _utility(call: Call) -> Value:
     return unknown(call.name)
+
+
+recorded("wrapped", "get_peft_model", "add_adapter", "inject_adapter_in_model", "PeftModel*", "LoraModel")
+recorded("adapter_loaded", "load_adapter", "PeftModel*", "PeftMixedModel", "AutoPeft*")
+recorded("prepared", "prepare_model_for*")
+recorded("checkpointing", "prepare_model_for*")
+recorded("frozen", "merge_and_unload", "unload", "merge_adapter", "disable_adapter*")

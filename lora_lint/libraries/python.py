@@ -36,6 +36,8 @@ from lora_lint.recipe.values import (
 )
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from lora_lint.recipe.interpreter import Call, Interpreter
 
 harmless(
@@ -49,6 +51,7 @@ harmless(
 )  # fmt: skip
 
 
+RANKS = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 PLAIN = frozenset(("dict", "str", "list", "tuple", "int", "float", "bool", "Tensor"))
 
 
@@ -373,6 +376,19 @@ def _getenv(call: Call) -> Value:
     text = name.value if isinstance(name, Const) else "?"
     known: tuple[object, ...] = (default.value,) if isinstance(default, Const) else (None,) if default is ABSENT else ()
     return call.m.derive(("env", text), str(text), known)
+
+
+def environment(m: Interpreter, name: str, node: cst.CSTNode) -> Value:
+    """A variable read without a default: one that only a launcher sets shows that there is a launcher."""
+    if name in RANKS:
+        m.distributed("processes", f"{name} is read without a default: a launcher sets it", node)
+    return m.derive(("env", name), name)
+
+
+def set_environment(m: Interpreter, holder: Ref, key: Const) -> None:
+    """Remember which variables the script sets: one that sets its own rank is its own launcher, most often of one process."""
+    if holder.name == "os.environ":
+        m.recipe.environment.add(str(key.value))
 
 
 @function("dataclasses.field", "attr.ib", "attrs.field", "pydantic.Field", "typer.Option", "typer.Argument")

@@ -27,6 +27,8 @@ PATTERNS: dict[str, list[tuple[re.Pattern[str], Handler]]] = {}
 METHODS: dict[tuple[str, str], Handler] = {}
 ATTRIBUTES: dict[tuple[str, str], AttributeHandler] = {}
 HARMLESS: set[str] = set()
+WORDS: dict[str, set[str]] = {}
+HOOKS: dict[str, tuple[str, tuple[str, ...]]] = {}
 _found: dict[str, Handler | None] = {}
 
 
@@ -70,6 +72,25 @@ def attribute(kind: str, *names: str) -> Callable[[AttributeHandler], AttributeH
 def harmless(*names: str) -> None:
     """Declare functions (or whole libraries) that do nothing to a model that is passed to them."""
     HARMLESS.update(names)
+
+
+def recorded(kind: str, *words: str) -> None:
+    """Declare the words without one of which nothing of a kind is recorded: an event's kind, or the name of one of the recipe's lists.
+
+    A word is a name, an attribute, a keyword, or a text that looks like a name. ``"Peft*"`` stands for all that have this in them, ``"def forward"``
+    for a definition, ``"import peft"`` for an import, ``"~bnb"`` for a text anywhere in the file, ``"a & b"`` for both. Triage goes by them (see
+    ``lora_lint.triage``): what is missing here is never found.
+    """
+    WORDS.setdefault(kind, set()).update(words)
+
+
+def recorded_in(kind: str, method: str, not_data: tuple[str, ...], *words: str) -> None:
+    """Declare that a kind is recorded by a method of a class, where one of the words stands in what that method may execute.
+
+    Methods whose first parameter's name has one of ``not_data`` in it record nothing.
+    """
+    HOOKS[kind] = (method, not_data)
+    recorded(kind, *words)
 
 
 def lookup(name: str) -> Handler | None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
+from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method, recorded, recorded_in
 from lora_lint.recipe.conditions import ALWAYS, Condition, Subject, both
-from lora_lint.recipe.events import Backward, Branch, ModelLife, OptimizerLife
+from lora_lint.recipe.events import Backward, Branch, FileRead, FileWritten, ModelLife, OptimizerLife
 from lora_lint.recipe.machine import GradMode
 from lora_lint.recipe.values import (
     ABSENT,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lora_lint.recipe.interpreter import Call, Interpreter
 
 harmless(
-    "torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_", "torch.save", "torch.manual_seed", "torch.load", "torch.set_default_dtype",
+    "torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_", "torch.manual_seed", "torch.load",
     "torch.distributed", "torch.cuda", "torch.backends", "torch.optim.lr_scheduler", "torch.profiler", "torch.onnx", "torch.utils.tensorboard",
     "torch.numel", "torch.is_tensor", "torch.set_float32_matmul_precision",
 )  # fmt: skip
@@ -140,6 +140,14 @@ def _set_device(call: Call) -> Value:
 @function("torch.cuda.current_device")
 def _current_device(call: Call) -> Value:
     return device_object(call.m, Device("follows", "torch.cuda.current_device()"), call.node)
+
+
+# -------------------------------------------------------------------- precision
+@function("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.set_default_dtype")
+def _precision(call: Call) -> Value:
+    """Something other than the load decides the type in which parts of the script compute."""
+    call.m.recipe.precision = True
+    return unknown(call.name)
 
 
 # -------------------------------------------------------------------- grad modes
@@ -506,6 +514,18 @@ def _parameter(call: Call) -> Value:
     return Tensor(frozenset() if frozen else frozenset((life,)), through=frozenset((life,)), site=call.site)
 
 
+@function("torch.distributed.fsdp.wrap.ModuleWrapPolicy")
+def _wrap_policy(call: Call) -> Value:
+    return Obj("wrap_policy", {"classes": call.get("module_classes", 0)}, call.site)
+
+
+@function("torch.distributed.init_process_group")
+def _process_group(call: Call) -> Value:
+    if call.get("world_size", 3) != Const(1):
+        call.m.distributed("processes", "the script joins a process group", call.node)
+    return NONE
+
+
 @function("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel", "torch.compile",
           "torch.distributed.fsdp.FullyShardedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")  # fmt: skip
 def _parallel(call: Call) -> Value:
@@ -517,8 +537,14 @@ def _parallel(call: Call) -> Value:
     moves = leaf in ("DataParallel", "FullyShardedDataParallel") or (
         leaf == "DistributedDataParallel" and call.get("device_ids", 1) not in (ABSENT, NONE)
     )
+    if leaf in ("DistributedDataParallel", "FullyShardedDataParallel"):
+        m.distributed("ddp" if leaf.startswith("Dist") else "fsdp", f"the model is wrapped by {leaf}", call.node)
     for model in m.models_in(value):
-        m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves)
+        m.event(model, "parallel", call.node, by=leaf, moves_inputs=moves, keywords=dict(call.kwargs), open=call.open)
+    if leaf == "compile":
+        return (
+            m.each(value, lambda v: Model(v.life, v.peft, v.part, True) if isinstance(v, Model) else v) if value is not ABSENT else unknown("model")
+        )
     return value if value is not ABSENT else unknown("model")
 
 
@@ -739,12 +765,25 @@ def _optimizer_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTN
 
 @function("torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.GradScaler")
 def _scaler(call: Call) -> Value:
-    return Obj("scaler", {}, call.site)
+    return Obj("scaler", {"enabled": call.get("enabled")}, call.site)
 
 
 @method("scaler", "scale")
 def _scale(call: Call) -> Value:
     return call.args[0] if call.args else NONE
+
+
+@method("scaler", "step", "unscale_")
+def _unscale(call: Call) -> Value:
+    """Both divide the gradients of the optimizer's weights by the scale."""
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    enabled = owner.slots["enabled"]
+    for condition, optimizer in options(call.get("optimizer", 0)):
+        if isinstance(optimizer, Obj) and optimizer.kind == "optimizer":
+            for life in optimizer.info["life"].lives:
+                call.m.event(life, "unscaled", call.node, when=condition, by="GradScaler", enabled=enabled)
+    return NONE
 
 
 @method("scaler", "*")
@@ -755,6 +794,28 @@ def _scaler_method(call: Call) -> Value:
 @function("torch.autograd.backward")
 def _autograd_backward(call: Call) -> Value:
     return backward(call.m, call.get("tensors", 0), call.node, "torch.autograd.backward()")
+
+
+# -------------------------------------------------------------------- files of weights
+@function("torch.load", "safetensors.torch.load_file")
+def _read(call: Call) -> Value:
+    """What a file holds is not known; that it came from this file is remembered."""
+    from lora_lint import libraries
+
+    value = libraries.default_call(call.name, call)
+    if isinstance(value, Sym):
+        node = call.nodes.get("f") or call.nodes.get("filename") or call.nodes.get(0)
+        path = call.get("f" if "f" in call.kwargs else "filename", 0)
+        call.m.recipe.read[id(value.subject)] = FileRead(path, call.m.text(node.value) if node is not None else "", call.site)
+    return value
+
+
+@function("torch.save", "safetensors.torch.save_file")
+def _written(call: Call) -> Value:
+    state, path = call.args[0] if call.args else call.get("obj"), call.get("f" if "f" in call.kwargs else "filename", 1)
+    if isinstance(state, Obj) and state.kind == "state_dict" and "life" in state.info:
+        call.m.recipe.written.append(FileWritten(path, state.info["life"], state.info["adapters"], call.site))
+    return NONE
 
 
 # -------------------------------------------------------------------- data
@@ -969,6 +1030,10 @@ def set_attribute(m: Interpreter, owner: Value, name: str, value: Value, node: c
         if owner.kind == "param" and name == "requires_grad":
             set_requires_grad(m, owner, value, node)
             return True
+        if owner.kind == "param" and name == "data":
+            for life in owner.info["lives"]:
+                m.event(life, "weights_set", node, by="data")
+            return True
         return False
     if isinstance(owner, Model):
         if name == "state_dict" and not owner.part:
@@ -1031,3 +1096,15 @@ def _branches(m: Interpreter, output: Tensor, marker: ModelLife, owner: Inst, co
 @method("scheduler", "*")
 def _scheduler_method(call: Call) -> Value:
     return NONE
+
+
+recorded("backwards", "backward", "manual_backward")
+recorded("trained", "backward", "manual_backward")
+recorded("grad_mode", "no_grad", "inference_mode", "set_grad_enabled")
+recorded("frozen", "requires_grad", "requires_grad_")
+recorded("forced", "requires_grad", "requires_grad_", "Variable")
+recorded("optimized", "optim", "optimizer*", "Optim*", "Adam*", "SGD", "Lion*", "Adafactor")
+recorded("cast", "half", "float", "bfloat16", "double")
+recorded("moved", "to", "cuda", "cpu")
+recorded("state_dict_replaced", "state_dict")
+recorded_in("branches", "forward", DATA_NAMES, "no_grad", "inference_mode", "set_grad_enabled", "detach", "data")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries import python, tokenizers, torch
-from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method
+from lora_lint.libraries.registry import METHODS, attribute, function, harmless, method, recorded
 from lora_lint.recipe.conditions import ALWAYS, Condition, both
 from lora_lint.recipe.events import BadKeyword, ModelLife
 from lora_lint.recipe.values import (
@@ -46,6 +46,7 @@ harmless("transformers.set_seed", "transformers.logging", "transformers.utils", 
          "transformers.TextIteratorStreamer", "transformers.DataCollatorForSeq2Seq", "transformers.GenerationConfig")  # fmt: skip
 TOKENIZERS = ("Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor", "ImageProcessorFast")
 KBIT_FLAGS = ("load_in_4bit", "load_in_8bit")
+DISTRIBUTED_ARGUMENTS = ("deepspeed", "fsdp", "ddp_find_unused_parameters", "ddp_static_graph", "save_strategy")
 MODULE_METHODS = frozenset(
     "parameters named_parameters to cuda cpu train eval requires_grad_ half float bfloat16 zero_grad state_dict load_state_dict register_buffer "
     "register_parameter add_module manual_backward log log_dict apply modules named_modules children".split()
@@ -138,6 +139,8 @@ def load(call: Call, library: str, cls: str) -> Model:
         device_map_site=call.site_of("device_map"),
         open=call.open,
         keywords=dict(call.kwargs),
+        sites={k: call.site_of(k) for k in call.kwargs},
+        loop=m.loop,
         dtype=call.get("torch_dtype") if "torch_dtype" in call.kwargs else call.get("dtype"),
         grad=m.modes[-1].mode if m.modes else "on",
         grad_site=m.modes[-1].site if m.modes else None,
@@ -395,7 +398,10 @@ def _generate(call: Call) -> Value:
 @method("model", "save_pretrained", "save_checkpoint", "push_to_hub")
 def _save(call: Call) -> Value:
     assert isinstance(call.owner, Model)
-    call.m.event(call.owner, "saved", call.node, method=call.name, explicit="state_dict" in call.kwargs)
+    m = call.m
+    path = call.get("save_directory", 0) if call.name == "save_pretrained" else ABSENT
+    tuner = f".base_model.{call.name}(" in m.text(call.node)  # what stands below the PeftModel: it saves itself, not the adapter
+    m.event(call.owner, "saved", call.node, method=call.name, explicit="state_dict" in call.kwargs, path=path, tuner=tuner)
     return NONE
 
 
@@ -414,7 +420,9 @@ def _apply(call: Call) -> Value:
 
 @method("model", "state_dict")
 def _state_dict(call: Call) -> Value:
-    return Obj("state_dict", {}, call.site)
+    owner = call.owner
+    assert isinstance(owner, Model)
+    return Obj("state_dict", {}, call.site, info={"life": owner.life, "adapters": owner.peft and not owner.part})
 
 
 @method("model", "backward")
@@ -494,7 +502,14 @@ def _collate(call: Call) -> Value:
 # -------------------------------------------------------------------- arguments
 def training_arguments(call: Call) -> Obj:
     """A TrainingArguments object, with the place of each argument."""
-    call.m.recipe.sets_device = True
+    m = call.m
+    m.recipe.sets_device = True
+    for condition, value in options(call.get("deepspeed")):
+        if isinstance(value, Dict) or (isinstance(value, Const) and isinstance(value.value, str) and value.value):
+            m.distributed("deepspeed", "the training arguments ask for DeepSpeed", call.site_of("deepspeed").node, condition, value, True)
+    for condition, value in options(call.get("fsdp")):
+        if value is not ABSENT and (isinstance(value, Seq) or (isinstance(value, Const) and value.value)):
+            m.distributed("fsdp", "the training arguments ask for FSDP", call.site_of("fsdp").node, condition)
     return Obj(
         "training_args",
         dict(call.kwargs),
@@ -502,6 +517,14 @@ def training_arguments(call: Call) -> Obj:
         call.name,
         {"sites": {k: call.site_of(k) for k in call.kwargs}, "open": call.open, "by_parser": False},
     )
+
+
+@function("transformers.HfDeepSpeedConfig", "transformers.deepspeed.HfDeepSpeedConfig", "transformers.integrations.HfDeepSpeedConfig")
+def _deepspeed_config(call: Call) -> Value:
+    given = call.get("config_file_or_dict", 0)
+    for condition, value in options(given):
+        call.m.distributed("deepspeed", "a DeepSpeed configuration is made active", call.node, condition, value, True)
+    return Obj("deepspeed_config", {}, call.site)
 
 
 @attribute("training_args", "*")
@@ -561,6 +584,8 @@ def _hf_parse(call: Call) -> Value:
     for cls in owner.slots.values():
         if isinstance(cls, Cls):
             inst = Inst(cls, site=call.site)
+            if any(b.endswith("TrainingArguments") for b in cls.library_bases()):
+                m.recipe.arguments_parsed = m.tick()
             for name in cls.fields:
                 default = cls.lookup(name)
                 inst.slots[name] = python.declared_field(name, cls.name, default)
@@ -568,6 +593,8 @@ def _hf_parse(call: Call) -> Value:
         elif isinstance(cls, Ref) and cls.leaf.endswith(("Arguments", "Config")):
             name = cls.name
             m.recipe.sets_device = m.recipe.sets_device or "Training" in name
+            if "Training" in name or cls.root == "trl":
+                m.recipe.arguments_parsed = m.tick()
             kind = "training_args" if "Training" in name or (cls.root == "trl" and name.endswith("Config") and "Model" not in name) else "settings"
             made.append(Obj(kind, {}, call.site, name, {"sites": {}, "open": True, "by_parser": True}))
         else:
@@ -599,7 +626,8 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
     """Build a trainer: what it does to its model follows when it trains."""
     m = call.m
     trl = name.startswith("trl.")
-    args = call.get("args", 1)
+    referred = name == "trl.DPOTrainer"  # takes the reference model before the arguments
+    args = call.get("args", 2 if referred else 1)
     model = call.get("model", 0)
     factory = call.get("model_init")
     if model in (ABSENT, NONE) and factory is not ABSENT:
@@ -623,7 +651,8 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
             "args": args,
             "peft_config": call.get("peft_config"),
             "optimizers": call.get("optimizers"),
-            "ref_model": call.get("ref_model"),
+            "ref_model": call.get("ref_model", 1 if referred else None),
+            "callbacks": call.get("callbacks"),
         },
         call.site,
         name,
@@ -636,6 +665,9 @@ def make_trainer(call: Call, name: str, inst: Inst | None = None) -> Value:
             "rows": call.get("train_dataset", 3),
             "tokenizer": call.kwargs.get("processing_class", call.get("tokenizer")),
             "keywords": dict(call.kwargs),
+            "config_site": call.site_of("peft_config"),
+            "ref_site": call.site_of("ref_model", 1),
+            "forced": call.get("force_use_ref_model") if "force_use_ref_model" in call.kwargs else argument(m, args, "force_use_ref_model"),
         },
     )
     given = call.get("peft_config")
@@ -699,6 +731,7 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
             trainer=trainer,
             grad=mode.mode if mode is not None else "on",
             grad_site=mode.site if mode else None,
+            arguments={name: argument(m, args, name) for name in DISTRIBUTED_ARGUMENTS},
         )
     trainer.info["batch"] = tokenizers.collated(m, trainer, call)
     inst = trainer.info.get("inst")
@@ -715,6 +748,19 @@ def argument_site(args: Value, name: str):  # type: ignore[no-untyped-def]
         if isinstance(value, (Obj, Inst)) and value.site is not None and name in value.slots:
             return value.site
     return None
+
+
+@method("trainer", "save_model")
+def _save_trained(call: Call) -> Value:
+    """``trainer.save_model()``: saves the trainer's model, into the output directory where no other is given."""
+    owner = call.owner
+    assert isinstance(owner, Obj)
+    path = call.get("output_dir", 0)
+    if path is ABSENT:
+        path = argument(call.m, owner.slots.get("args", ABSENT), "output_dir")
+    for model in call.m.models_in(owner.slots.get("model", NONE)):
+        call.m.event(model, "saved", call.node, method="save_model", explicit=False, path=path, tuner=False)
+    return NONE
 
 
 @method("trainer", "*")
@@ -931,3 +977,13 @@ def entry_hook(m: Interpreter, func: Func, owner: Inst | None, call: Call) -> Ca
         torch.backward(m, value, func.node, "the value that compute_loss returns")
 
     return returned
+
+
+_HOOK = [f"def compute_loss & import {library}" for library in ("transformers", "trl", "sentence_transformers")]
+recorded("backwards", *_HOOK)
+recorded("trained", "train & Trainer*", "fit & Trainer*", *_HOOK)
+recorded("wrapped", "peft_config")
+recorded("checkpointing", "gradient_checkpointing*", "activation_checkpointing*")
+recorded("keywords", "load_in_*")
+recorded("loaded", "from_pretrained", "from_config", "_from_config", "For*", "Model*", "Encoder*", "Decoder*", "Trainer*")
+recorded("placed", "device_map")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import function, harmless
+from lora_lint.libraries.registry import function, harmless, recorded
 from lora_lint.libraries.transformers import load, make_trainer, training_arguments
 from lora_lint.recipe.values import NONE, Obj, Value, options, unknown
 
@@ -56,3 +56,6 @@ def _value_head(call: Call) -> Value:
             m.event(model, "wrapped", call.node, when=condition, by="trl", config=config, library="trl")
     m.event(model, "escaped", call.node, to="trl")
     return Model(model.life, model.peft)
+
+
+recorded("wrapped", "AutoModelFor*")

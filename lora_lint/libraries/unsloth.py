@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lora_lint.libraries.registry import function, harmless
+from lora_lint.libraries.registry import function, harmless, recorded
 from lora_lint.recipe.values import Model, Obj, Seq, Value, unknown
 
 if TYPE_CHECKING:
@@ -30,3 +30,6 @@ def _wrap(call: Call) -> Value:
 @function("unsloth.Fast*.for_inference", "unsloth.Fast*.for_training", "unsloth.Fast*.patch_peft_model")
 def _mode(call: Call) -> Value:
     return call.args[0] if call.args else unknown("model")
+
+
+recorded("wrapped", "get_peft_model", "patch_peft_model")

@@ -11,7 +11,7 @@ from lora_lint.recipe.conditions import ALWAYS, Condition
 if TYPE_CHECKING:
     import libcst as cst
 
-    from lora_lint.recipe.values import Dict, Obj, Tensor, Value
+    from lora_lint.recipe.values import Cls, Dict, Obj, Tensor, Value
     from lora_lint.source import Source
 
 
@@ -37,7 +37,7 @@ class Event:
 
     Kinds: loaded, quantized, prepared, checkpointing, checkpointing_off, input_grads, wrapped, adapter_loaded, set_adapter, weights_set, frozen,
     unfrozen, surgery, moved, dispatched, accelerated, parallel, mode, forward, generate, given_to_trainer, trained, optimized,
-    param_group_added, merged, merged_in_place, unmerged, disabled, enabled, embeddings_resized, state_dict_replaced, saved, escaped.
+    param_group_added, unscaled, merged, merged_in_place, unmerged, disabled, enabled, embeddings_resized, state_dict_replaced, saved, escaped.
     """
 
     kind: str
@@ -120,6 +120,77 @@ class BadKeyword:
     order: int
     holder: Dict | None = None
     others: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Distributed:
+    """What shows that a script runs in several processes.
+
+    ``kind``: ``processes`` (it joins a group, or reads its rank without a default), ``ddp``, ``fsdp``, or ``deepspeed`` with its ``config``
+    as the script gives it; ``active`` where models loaded from then on know of it. ``text`` says it in words; ``site`` is ``None`` where it
+    stands in another file (a launch line).
+    """
+
+    kind: str
+    text: str
+    site: Site | None
+    when: Condition = ALWAYS
+    order: int = 0
+    config: Value | None = None
+    active: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class FileRead:
+    """A file of weights that was read by ``torch.load`` or safetensors: its path as a value and as the script spells it."""
+
+    path: Value
+    text: str
+    site: Site
+
+
+@dataclass(frozen=True, eq=False)
+class FileWritten:
+    """A model's state dict that was written with ``torch.save``; ``adapters`` where a PeftModel gave it."""
+
+    path: Value
+    life: ModelLife
+    adapters: bool
+    site: Site
+
+
+@dataclass(frozen=True, eq=False)
+class Import:
+    """An import that ran: the full name of a module, or of a name in one (then ``module`` is the part before it).
+
+    ``guarded``: an exception is caught around it, or it is for type checkers.
+    """
+
+    name: str
+    module: str
+    site: Site
+    when: Condition
+    guarded: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryCall:
+    """A call of a library's function, class or method, under its full name.
+
+    ``positional`` is the number of positional arguments, ``None`` where a star hides it. ``places`` has the place of each keyword: in the call, or
+    the dictionary entry that brought it; ``holders`` the dictionary. ``through`` is the project's class over it that was called instead.
+    """
+
+    name: str
+    site: Site
+    when: Condition
+    order: int
+    positional: int | None
+    keywords: dict[str, Value]
+    places: dict[str, Site]
+    holders: dict[str, Dict]
+    guarded: bool
+    through: Cls | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ interpreted in place; whatever is called nowhere is read at the end with unknown
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ import libcst as cst
 from lora_lint import libraries
 from lora_lint.libraries import python, torch
 from lora_lint.recipe.conditions import ALWAYS, NEVER, Among, Condition, Literal, Subject, both, either, negate, unit
-from lora_lint.recipe.events import Site
+from lora_lint.recipe.events import Import, LibraryCall, Site
 from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, BudgetError, Frame, GradMode, Machine
 from lora_lint.recipe.values import (
     ABSENT,
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
 
 BUILTINS = frozenset(dir(builtins))
 MAX_UNROLL = 8
+MAX_BITS = 4000  # Python refuses to turn much larger numbers into text
+MISSING = re.compile(r"\b(ImportError|ModuleNotFoundError|AttributeError|TypeError)\b")  # what missing names and keywords raise
+FEW = 3
 RECURSION_LIMIT = 4000  # calls of the script and of the interpreter share one stack
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": lambda a, b: a + b,
@@ -87,13 +91,13 @@ class Interpreter(Machine):
 
     def __init__(self, source: Source, project: Project | None = None) -> None:
         super().__init__(source)
-        self.project = project
+        self.project = self.recipe.project = project
         self.modules: dict[str, Module] = {}
         self.called: set[int] = set()
         self.scope: Scope = self.module.scope
         self.module.scope.module = self.module
         self.functions: list[Func] = []
-        self.classes: list[Cls] = []
+        self.classes: list[Cls] = self.recipe.classes
         self.instances: dict[int, Inst] = {}
         self.active: list[int] = []
         self.memo: dict[tuple[Any, ...], Value] = {}
@@ -125,6 +129,7 @@ class Interpreter(Machine):
         for cls in list(self.classes):
             if cls.module is not self.module or cls.dataclass:
                 continue
+            self.recipe.entries.append(self.tick())
             inst: Value | None = self.instances.get(id(cls))
             if inst is None:
                 inst = self.fresh(lambda cls=cls: self.symbolic_instance(cls))  # type: ignore[misc]
@@ -136,6 +141,7 @@ class Interpreter(Machine):
                             self.fresh(lambda func=func, inst=inst: self.entry(func, inst))  # type: ignore[misc]
         for func in list(self.functions):
             if id(func.node) not in self.called and func.owner is None and func.module is self.module:
+                self.recipe.entries.append(self.tick())
                 self.fresh(lambda func=func: self.entry(func, None))  # type: ignore[misc]
 
     def fresh(self, thunk: Callable[[], Value]) -> Value:
@@ -291,6 +297,8 @@ class Interpreter(Machine):
         for alias in node.names:
             full = dotted(alias.name)
             value: Value = self.imported(full, 0) or Ref(full)
+            if isinstance(value, Ref):
+                self.recipe.imports.append(Import(full, full, self.site(alias), self.pc, bool(self.guards)))
             if alias.asname is not None:
                 self.bind(cast(cst.Name, alias.asname.name).value, value)
             else:
@@ -303,6 +311,12 @@ class Interpreter(Machine):
         base = dotted(node.module)
         level = len(node.relative)
         module = self.imported(base, level)
+        if module is None and not level:
+            names = [] if isinstance(node.names, cst.ImportStar) else list(node.names)
+            for alias in names:
+                self.recipe.imports.append(Import(f"{base}.{dotted(alias.name)}", base, self.site(alias), self.pc, bool(self.guards)))
+            if not names:
+                self.recipe.imports.append(Import(base, base, self.site(node), self.pc, bool(self.guards)))
         if isinstance(node.names, cst.ImportStar):
             if isinstance(module, Module):
                 for name, value in list(module.scope.slots.items()):
@@ -338,9 +352,11 @@ class Interpreter(Machine):
             before = self.module, self.scope, self.pc, self.dead, self.stmt, self.frames, self.modes, self.depth
             self.module, self.pc, self.dead, self.frames, self.modes = found, ALWAYS, "", [], []
             self.depth += 1
-            if self.depth < MAX_DEPTH:
-                self.block_of(tree.body, found.scope)
-            self.module, self.scope, self.pc, self.dead, self.stmt, self.frames, self.modes, self.depth = before
+            try:
+                if self.depth < MAX_DEPTH:
+                    self.block_of(tree.body, found.scope)
+            finally:  # the budget may end here, too
+                self.module, self.scope, self.pc, self.dead, self.stmt, self.frames, self.modes, self.depth = before
         return found
 
     def do_FunctionDef(self, node: cst.FunctionDef) -> None:
@@ -399,7 +415,10 @@ class Interpreter(Machine):
     def do_If(self, node: cst.If) -> None:
         true, false = self.test(node.test)
         if true == ALWAYS:
+            typing = dotted(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+            self.guards += typing
             self.suite(node.body)
+            self.guards -= typing
             return
 
         def otherwise() -> Value:
@@ -444,9 +463,11 @@ class Interpreter(Machine):
 
     def loop_body(self, node: cst.BaseSuite) -> None:
         """One turn of a loop; what it narrows or ends holds for the turn only."""
-        before = self.pc
+        before, outer = self.pc, self.loop
         self.loops += 1
+        self.loop = node
         self.suite(node)
+        self.loop = outer
         self.loops -= 1
         self.pc, self.dead = before, "" if self.dead in ("loop", "return", "raise") else self.dead
 
@@ -484,7 +505,11 @@ class Interpreter(Machine):
         plain = bool(body) and all(
             isinstance(s, cst.SimpleStatementLine) and all(isinstance(x, (cst.Import, cst.ImportFrom, cst.Pass)) for x in s.body) for s in body
         )
+        catches = any(self.catches(handler, len(body)) for handler in node.handlers)
+        self.guards += catches
+        self.caught += bool(node.handlers)
         self.suite(node.body)
+        self.caught -= bool(node.handlers)
         if node.orelse is not None and not self.dead:
             self.suite(node.orelse.body)
         ended = self.dead
@@ -500,11 +525,20 @@ class Interpreter(Machine):
             self.branch([(false, lambda: NONE), (true, handle)])
             if not ended:
                 self.dead = ""
+        self.guards -= catches
         self.dead = ended if ended != "raise" or plain or not node.handlers else ""
         if node.finalbody is not None:
             dead, self.dead = self.dead, ""
             self.suite(node.finalbody.body)
             self.dead = dead or self.dead
+
+    def catches(self, handler: cst.ExceptHandler | cst.ExceptStarHandler, statements: int) -> bool:
+        """Whether a handler is there for a name or keyword that a release lacks: it says so, or catches everything around very little."""
+        last = handler.body.body[-1] if isinstance(handler.body, cst.IndentedBlock) and handler.body.body else None
+        if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise):
+            return False
+        text = self.text(handler.type) if handler.type is not None else "Exception"
+        return bool(MISSING.search(text)) or (statements <= FEW and "Exception" in text)
 
     do_TryStar = do_Try
 
@@ -615,6 +649,10 @@ class Interpreter(Machine):
             self.store(cast(Any, self.sym_slots(owner)), name, value)
         return NONE
 
+    def drops(self, node: cst.CSTNode) -> bool:
+        """Whether a call is a statement of its own, so that its result is lost."""
+        return isinstance(self.stmt, cst.SimpleStatementLine) and any(isinstance(s, cst.Expr) and s.value is node for s in self.stmt.body)
+
     def sym_slots(self, owner: Sym) -> dict[Any, Value]:
         """Attributes that the script itself set on an unknown object."""
         found = self.__dict__.setdefault("_sym_slots", {})
@@ -643,6 +681,8 @@ class Interpreter(Machine):
                 self.store(holder.slots, "rest", value)
         elif isinstance(holder, (Obj, Tensor)):
             libraries.set_item(self, holder, key, value, node)
+        elif isinstance(holder, Ref) and isinstance(key, Const):
+            libraries.set_environment(self, holder, key)
         elif isinstance(holder, Sym) and isinstance(key, Const):
             self.store(cast(Any, self.sym_slots(holder)), ("[", key.value), value)
         return NONE
@@ -700,6 +740,8 @@ class Interpreter(Machine):
         return Obj("text", dict(enumerate(held)), info={"prefix": text.partition("\0")[0]})
 
     def ev_Integer(self, node: cst.Integer) -> Value:
+        if len(node.value) > MAX_BITS // 4:
+            return unknown("number")
         return Const(node.evaluated_value)
 
     def ev_Float(self, node: cst.Float) -> Value:
@@ -828,6 +870,8 @@ class Interpreter(Machine):
                 made = BINARY[operator](left.value, right.value)
             except Exception:  # the script would raise here too
                 made = None
+            if isinstance(made, int) and made.bit_length() > MAX_BITS:
+                return unknown("number")
             if isinstance(made, (int, float)) or (isinstance(made, str) and len(made) < 10_000):
                 return Const(made)
         if isinstance(left, Seq) and isinstance(right, Seq) and operator == "Add":
@@ -1038,7 +1082,7 @@ class Interpreter(Machine):
                 )
             return holder.rest if holder.rest is not None else unknown("element")
         if isinstance(holder, Ref) and holder.name == "os.environ" and isinstance(key, Const):
-            return self.derive(("env", str(key.value)), str(key.value))
+            return libraries.environment(self, str(key.value), node)
         if isinstance(holder, Sym):
             if isinstance(key, Const):
                 set_here = self.__dict__.get("_sym_slots", {}).get(id(holder), {})
@@ -1236,6 +1280,7 @@ class Interpreter(Machine):
                 ):
                     return self.each(value, lambda v, i=i: self.call(callee, call.with_argument(i, v)))  # type: ignore[misc]
         if isinstance(callee, Ref):
+            self.note_call(callee.name, call)
             return libraries.call(callee.name, call)
         if isinstance(callee, Func):
             return self.invoke(callee, call, None)
@@ -1245,6 +1290,7 @@ class Interpreter(Machine):
             return self.instantiate(callee, call)
         if isinstance(callee, Bound):
             call.owner = callee.owner
+            self.note_call(libraries.class_of(callee.owner), call, callee.name)
             return libraries.method(callee.owner, callee.name, call)
         if isinstance(callee, Inst):
             for name in ("__call__", "forward"):
@@ -1260,6 +1306,25 @@ class Interpreter(Machine):
         if isinstance(callee, Sym):
             return libraries.symbol_call(callee, call)
         return libraries.unknown_call(call)
+
+    def note_call(self, name: str, call: Call, method: str = "", through: Cls | None = None) -> None:
+        """Write down a call of a library, by its full name."""
+        if not name or name.startswith("builtins."):
+            return
+        self.recipe.calls.append(
+            LibraryCall(
+                f"{name}.{method}" if method else name,
+                self.site(call.node),
+                self.pc,
+                self.order,
+                None if any(value is not None for value in call.extra) and call.open else len(call.args),
+                dict(call.kwargs),
+                {keyword: call.site_of(keyword) for keyword in call.kwargs},
+                dict(call.holders),
+                bool(self.guards),
+                through,
+            )
+        )
 
     def parameters(self, func: Func) -> list[tuple[str, Value | None]]:
         """Names and defaults of the parameters that can be given by name, in order."""
@@ -1294,6 +1359,7 @@ class Interpreter(Machine):
         self.calls.append(self.site(call.node))
         self.depth += 1
         self.module = func.module
+        guards, self.guards = self.guards, 0
         try:
             if isinstance(func.node, cst.Lambda):
                 self.scope = scope
@@ -1310,6 +1376,7 @@ class Interpreter(Machine):
             self.calls.pop()
             ended = self.dead
             self.module, self.scope, self.pc, self.dead, self.stmt, self.block, modes = before
+            self.guards = guards
             del self.modes[modes:]
         if ended == "exit":
             self.dead = "exit"
@@ -1377,6 +1444,8 @@ class Interpreter(Machine):
 
     def instantiate(self, cls: Cls, call: Call) -> Value:
         """Make an object of a project class; library base classes decide what it is."""
+        if base := cls.library_base():
+            self.note_call(base, call, through=cls)
         made = libraries.instantiate(self, cls, call)
         if made is not None:
             return made

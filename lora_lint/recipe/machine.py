@@ -19,10 +19,26 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, LabelWrite, ModelLife, OptimizerLife, Site, Tokens
+from lora_lint.recipe.events import (
+    Backward,
+    BadKeyword,
+    Branch,
+    Distributed,
+    Event,
+    FileRead,
+    FileWritten,
+    Import,
+    LabelWrite,
+    LibraryCall,
+    ModelLife,
+    OptimizerLife,
+    Site,
+    Tokens,
+)
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
+    Cls,
     Const,
     Cut,
     Dict,
@@ -44,6 +60,7 @@ from lora_lint.recipe.values import (
 if TYPE_CHECKING:
     import libcst as cst
 
+    from lora_lint.project import Project
     from lora_lint.source import Source
 
 STEPS_PER_LINE = 10
@@ -65,10 +82,23 @@ class Recipe:
     tokens: list[Tokens] = field(default_factory=list)
     label_writes: list[LabelWrite] = field(default_factory=list)
     trainers: list[Obj] = field(default_factory=list)
+    distributed: list[Distributed] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)
+    environment: set[str] = field(default_factory=set)
+    arguments_parsed: int | None = None
+    gathers: bool = False
+    project: Project | None = None
+    read: dict[int, FileRead] = field(default_factory=dict)
+    written: list[FileWritten] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    calls: list[LibraryCall] = field(default_factory=list)
+    classes: list[Cls] = field(default_factory=list)
     steps: int = 0
+    budget: int = 0
     gave_up: str = ""
     sets_device: bool = False
     default_device: bool = False
+    precision: bool = False
     gradients_read: set[int] = field(default_factory=set)
     consumers: dict[int, Site] = field(default_factory=dict)
     cuda: Condition = ALWAYS
@@ -112,6 +142,9 @@ class Machine:
         self.calls: list[Site] = []
         self.stmt: cst.CSTNode | None = None
         self.block = 0
+        self.loop: cst.CSTNode | None = None
+        self.guards = 0
+        self.caught = 0
         self.module = Module("__main__", source)
         self.derived: dict[Any, Sym] = {}
         self.weights: set[int] = set()
@@ -121,7 +154,7 @@ class Machine:
         self.fed: dict[int, bool] = {}
         self.entered: set[ModelLife] = set()
         self.frozen_weights = ModelLife(-1, "layer", cast(Site, None), cls="frozen weights", trainable=False)
-        self.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
+        self.budget = self.recipe.budget = STEPS_PER_FILE + STEPS_PER_LINE * source.text.count("\n")
 
     # ---------------------------------------------------------------- budget
     def step(self) -> None:
@@ -276,6 +309,13 @@ class Machine:
         if kind in ("frozen", "unfrozen") and not data.get("partial") and life.kind == "layer":
             life.trainable = kind == "unfrozen"
         return made
+
+    def distributed(
+        self, kind: str, text: str, node: cst.CSTNode, when: Condition = ALWAYS, config: Value | None = None, active: bool = False
+    ) -> None:
+        """Record what shows that the script runs in several processes; not where an exception of it is caught, since then it may run in one."""
+        if not self.caught:
+            self.recipe.distributed.append(Distributed(kind, text, self.site(node), both(self.pc, when), self.tick(), config, active))
 
     def weighed(self, cut: Cut) -> bool:
         """Whether a cut value went through weights that the module does not train."""

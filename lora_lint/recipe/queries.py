@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import libcst as cst
 
 from lora_lint.recipe.conditions import ALWAYS, Case, Condition, both, compatible, escape, satisfiable
 from lora_lint.recipe.events import Backward, Event, ModelLife, Site
@@ -399,6 +401,13 @@ def learns_elsewhere(recipe: Recipe, run: Event, life: ModelLife, happens: Condi
     return False
 
 
+def same_path(a: Value, b: Value) -> bool:
+    """Whether two values surely are the same path."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return isinstance(a.value, str) and isinstance(b.value, str) and a.value.rstrip("/") == b.value.rstrip("/")
+    return isinstance(a, Sym) and isinstance(b, Sym) and a.subject is b.subject
+
+
 def story(*parts: tuple[Event | None, str]) -> list[tuple[Site, str]]:
     """Steps of the dataflow from events in order."""
     known = [(e, text) for e, text in parts if e is not None]
@@ -408,3 +417,17 @@ def story(*parts: tuple[Event | None, str]) -> list[tuple[Site, str]]:
 def loaded(life: ModelLife) -> Event | None:
     """The event of the load."""
     return next(life.all("loaded"), None)
+
+
+def argument(event: Event, name: str) -> cst.Arg | None:
+    """The keyword argument of that name in the call of an event, as written."""
+    call = event.site.node
+    if not isinstance(call, cst.Call):
+        return None
+    return next((a for a in call.args if a.keyword is not None and a.keyword.value == name), None)
+
+
+def argument_site(event: Event, name: str) -> Site:
+    """Where an argument of an event's call is written; the call itself where it is not one of its keywords."""
+    arg = argument(event, name)
+    return replace(event.site, node=arg) if arg is not None else event.site

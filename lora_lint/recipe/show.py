@@ -35,6 +35,7 @@ PHRASES = {
     "accelerated": "prepared by accelerate",
     "weights_set": "weights set",
     "parallel": "made parallel",
+    "unscaled": "gradients unscaled",
 }
 
 
@@ -97,7 +98,7 @@ def text(recipe: Recipe) -> str:
         state = "cut off from every model" if backward.tensor.cut_off else "attached" if backward.tensor.attached else "of unknown origin"
         lines.append(f"backward at line {where(backward.site)[1]} through {backward.how}: {state}")
     if recipe.gave_up:
-        lines.append(f"incomplete: {recipe.gave_up} after {recipe.steps} steps")
+        lines.append(f"incomplete: {recipe.gave_up} after {recipe.steps} of at most {recipe.budget} steps")
     return "\n".join(lines) if lines else "no model in sight"
 
 
@@ -126,5 +127,6 @@ def data(recipe: Recipe) -> dict[str, Any]:
             for b in recipe.backwards
         ],
         "steps": recipe.steps,
+        "budget": recipe.budget,
         "incomplete": recipe.gave_up,
     }

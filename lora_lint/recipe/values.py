@@ -274,6 +274,20 @@ class Cls(Value):
         """Full names of the library classes it derives from."""
         return {b.name for c in self.mro() for b in c.bases if isinstance(b, Ref)}
 
+    def library_base(self) -> str:
+        """The full name of the library class that it derives from, where nothing else is among its bases; else an empty string."""
+        cls: Cls = self
+        for _ in range(20):
+            if len(cls.bases) != 1:
+                return ""
+            base = cls.bases[0]
+            if isinstance(base, Ref):
+                return base.name
+            if not isinstance(base, Cls):
+                return ""
+            cls = base
+        return ""
+
     def lookup(self, name: str) -> Value | None:
         """The class attribute of that name, through the bases within the project."""
         return next((c.slots[name] for c in self.mro() if name in c.slots), None)
@@ -317,11 +331,12 @@ class Obj(Value):
 
 @dataclass(frozen=True, eq=False)
 class Model(Value):
-    """A model as seen through one receiver: the base, its PEFT wrapper, or a part of it. All share one life."""
+    """A model as seen through one receiver: the base, its PEFT wrapper, a part of it, or what ``torch.compile`` made of it. All share one life."""
 
     life: ModelLife
     peft: bool = False
     part: str = ""
+    compiled: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from lora_lint.findings import Applicability, Finding
-
 if TYPE_CHECKING:
     from lora_lint.engine import FileResult
+    from lora_lint.findings import Finding
 
 # What `--output-format` may say, and the module that writes it.
 FORMATS: Mapping[str, str] = {
@@ -60,6 +59,8 @@ def additions(report: Report, output_format: str, environment: Mapping[str, str]
 
 def mark(finding: Finding) -> str:
     """``safe fix``, ``unsafe fix``, or nothing where no fix can be applied."""
+    from lora_lint.findings import Applicability
+
     if finding.fix is None or not finding.fix.edits or finding.fix.applicability is Applicability.DISPLAY:
         return ""
     return f"{finding.fix.applicability.value} fix"

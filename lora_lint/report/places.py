@@ -227,7 +227,7 @@ class Sources:
     """The sources of a report by the path that findings and steps give; a file that only a dataflow passes through is read when it is asked for."""
 
     def __init__(self, report: Report) -> None:
-        self._known: dict[str, Source | None] = {file.path: file.source for file in report.files}
+        self._known: dict[str, Source | None] = {file.path: file.source for file in report.files if file.source is not None or file.error}
 
     def of(self, path: str) -> Source | None:
         """The source, or ``None`` where it cannot be had."""

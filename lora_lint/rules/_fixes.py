@@ -6,6 +6,7 @@ import libcst as cst
 
 from lora_lint.findings import Fix
 from lora_lint.recipe.events import Event, Site
+from lora_lint.recipe.values import Obj, options
 from lora_lint.rule import Context
 
 
@@ -51,4 +52,13 @@ def unwrap(ctx: Context, site: Site) -> Fix | None:
         index = next((i for i, item in enumerate(site.stmt.items) if item is site.node), None)
         if index is not None:
             return ctx.fix("Run the forward pass with gradients", ctx.editor.unwrap_with(site.stmt, index))
+    return None
+
+
+def trainer_call(event: Event, arg: cst.Arg) -> cst.Call | None:
+    """The call of the trainer's arguments that an argument stands in."""
+    arguments = event.data.get("arguments")
+    for value in (v for _, v in options(arguments)) if arguments is not None else ():
+        if isinstance(value, Obj) and value.site is not None and isinstance(value.site.node, cst.Call) and arg in value.site.node.args:
+            return value.site.node
     return None

@@ -10,9 +10,12 @@ from lora_lint.findings import Finding, Fix, Severity
 from lora_lint.recipe import queries as q
 from lora_lint.recipe.conditions import Condition, both, escape
 from lora_lint.recipe.events import Event, ModelLife, Site
-from lora_lint.recipe.values import ABSENT, Obj, options
+from lora_lint.recipe.values import ABSENT, Obj
 from lora_lint.rule import Context
+from lora_lint.rules._fixes import trainer_call
 from lora_lint.versions import Expr, F, Level
+
+NEEDS = (("library",), ("trained",), ("checkpointing",))
 
 
 def check(ctx: Context) -> Iterator[Finding | None]:
@@ -149,7 +152,7 @@ def _fix(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event) -> Fix
         if isinstance(on.event.site.stmt, cst.SimpleStatementLine):
             return ctx.fix("Make the inputs require grad", ctx.insert(on.event.site, f"{receiver}.enable_input_require_grads()"))
     if on.event.by == "trainer" and accepted and keywords is ABSENT and isinstance(node, cst.Arg) and ctx.here(on.event.site):
-        call = _call_of(on, node)
+        call = trainer_call(on.event, node)
         if call is not None:
             added = ctx.editor.add_keyword(call, 'gradient_checkpointing_kwargs={"use_reentrant": False}')
             made = ctx.fix("Ask for non-reentrant checkpointing", added)
@@ -161,13 +164,4 @@ def _fix(ctx: Context, life: ModelLife, on: q.Checkpointing, wrap: Event) -> Fix
             target = stmt.body[0].targets[0].target
             if stmt.body[0].value is wrap.site.node and isinstance(target, (cst.Name, cst.Attribute)):
                 return ctx.fix("Make the inputs require grad", ctx.insert(wrap.site, f"{ctx.code(target)}.enable_input_require_grads()"))
-    return None
-
-
-def _call_of(on: q.Checkpointing, arg: cst.Arg) -> cst.Call | None:
-    """The call that the argument stands in."""
-    arguments = on.event.data.get("arguments")
-    for value in (v for _, v in options(arguments)) if arguments is not None else ():
-        if isinstance(value, Obj) and value.site is not None and isinstance(value.site.node, cst.Call) and arg in value.site.node.args:
-            return value.site.node
     return None

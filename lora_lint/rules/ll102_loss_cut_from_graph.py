@@ -18,6 +18,8 @@ from lora_lint.versions import error_text
 
 NAMES = {"data": ".data", "comparison": "a comparison", "integer cast": "the cast to integers", "numpy": "numpy", "generate": ".generate()"}
 
+NEEDS = (("backwards",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each backward pass whether its value still hangs on a model."""

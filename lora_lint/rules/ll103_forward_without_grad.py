@@ -15,6 +15,8 @@ from lora_lint.rule import Context
 from lora_lint.rules._fixes import unwrap
 from lora_lint.versions import error_text
 
+NEEDS = (("trained",), ("grad_mode",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each backward pass and each trainer under which grad mode the forward ran."""

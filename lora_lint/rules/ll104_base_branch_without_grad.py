@@ -12,6 +12,8 @@ from lora_lint.recipe.events import Branch
 from lora_lint.rule import Context
 from lora_lint.rules._fixes import unwrap
 
+NEEDS = (("branches",),)
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Report each frozen branch that was cut and joined with a trainable one on the same input."""

@@ -13,6 +13,8 @@ from lora_lint.recipe.events import Site
 from lora_lint.recipe.values import Tensor
 from lora_lint.rule import Context
 
+NEEDS = (("backwards",), ("forced",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each backward pass whether its value only requires grad because somebody said so."""

@@ -13,6 +13,8 @@ from lora_lint.recipe.events import ModelLife
 from lora_lint.rule import Context
 from lora_lint.versions import ALWAYS, F, Level
 
+NEEDS = (("library",), ("trained",), ("quantized",), ("wrapped", "adapter_loaded"))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each quantized base that is trained with adapters who prepared it."""

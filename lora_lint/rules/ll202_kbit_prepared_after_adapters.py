@@ -13,6 +13,8 @@ from lora_lint.recipe.events import Event, ModelLife
 from lora_lint.rule import Context
 from lora_lint.versions import error_text
 
+NEEDS = (("library",), ("trained",), ("prepared",), ("wrapped", "adapter_loaded"))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each preparation whether adapters were there before it."""

@@ -14,6 +14,8 @@ from lora_lint.recipe.values import ABSENT, NONE, options
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",), ("keywords",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Report each such keyword that reaches a loader, for the releases that refuse it."""

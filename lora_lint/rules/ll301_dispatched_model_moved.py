@@ -13,6 +13,8 @@ from lora_lint.rule import Context
 from lora_lint.rules._fixes import remove_move
 from lora_lint.versions import error_text
 
+NEEDS = (("library",), ("placed",), ("moved",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each dispatched model whether somebody moves it."""

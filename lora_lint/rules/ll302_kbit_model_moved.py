@@ -12,6 +12,8 @@ from lora_lint.rule import Context
 from lora_lint.rules._fixes import remove_move
 from lora_lint.versions import ALWAYS, Expr, F, error_text
 
+NEEDS = (("library",), ("quantized",), ("moved", "cast"))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each quantized model whether it is moved through a receiver that refuses it (the guards sit on PreTrainedModel, not on PeftModel)."""

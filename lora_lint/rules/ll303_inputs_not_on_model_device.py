@@ -19,6 +19,8 @@ MATTERS = ("*", "**", "input_ids", "inputs", "inputs_embeds", "pixel_values", "i
 
 ALONE = ("position_ids", "inputs_embeds", "decoder_input_ids")
 
+NEEDS = (("library",), ("loaded",), ("moved", "placed"))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each forward and generate call where the model and its inputs are."""

@@ -14,6 +14,8 @@ from lora_lint.recipe.values import Const, Dict, Obj, Sym, Tensor, Value, option
 from lora_lint.rule import Context
 from lora_lint.versions import error_text
 
+NEEDS = (("library",), ("placed",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each forward and generate call of a dispatched model whether its inputs go to a device written as a literal."""

@@ -12,6 +12,8 @@ from lora_lint.recipe.conditions import escape
 from lora_lint.rule import Context
 from lora_lint.versions import ALWAYS, Expr, F, Level, error_text
 
+NEEDS = (("library",), ("trained",), ("adapter_loaded",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each loaded adapter that is trained whether anything made it trainable."""

@@ -14,6 +14,8 @@ from lora_lint.recipe.values import ABSENT, Obj
 from lora_lint.rule import Context
 from lora_lint.versions import error_text
 
+NEEDS = (("library",), ("wrapped",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each attached adapter whether its configuration freezes it, and whether a stored one was meant to bring its weights."""

@@ -14,6 +14,8 @@ from lora_lint.recipe.values import Func, Method, Value, options
 from lora_lint.rule import Context
 from lora_lint.versions import F
 
+NEEDS = (("library",), ("state_dict_replaced",), ("wrapped", "adapter_loaded"))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each replaced state_dict whether it returns what get_peft_model_state_dict already filtered."""

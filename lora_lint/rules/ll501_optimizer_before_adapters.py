@@ -14,6 +14,8 @@ from lora_lint.recipe.events import Event, ModelLife, OptimizerLife
 from lora_lint.recipe.values import NONE, Obj, walk
 from lora_lint.rule import Context
 
+NEEDS = (("library",), ("trained",), ("optimized",), ("wrapped",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each optimizer whether adapters were attached to its model after it had collected the parameters."""

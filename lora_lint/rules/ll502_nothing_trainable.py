@@ -17,6 +17,8 @@ CAUSES = {
     "merged_in_place": "the adapters are merged here: the forward goes around them",
 }
 
+NEEDS = (("library",), ("trained",), ("frozen",))
+
 
 def check(ctx: Context) -> Iterator[Finding | None]:
     """Ask each training run whether anything is left that can learn."""

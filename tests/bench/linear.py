@@ -145,7 +145,51 @@ def models(rng: random.Random) -> Iterator[list[str]]:
         yield lines
 
 
-SHAPES: dict[str, Callable[[random.Random], Iterator[list[str]]]] = {"straight": straight, "nested": nested, "chains": chains, "models": models}
+def function(rng: random.Random) -> Iterator[list[str]]:
+    """One function as long as the script, with loops and a training step in it."""
+    yield ["", "", "def main(args):", "    model = AutoModelForCausalLM.from_pretrained('base')"]
+    yield ["    optimizer = torch.optim.AdamW(model.parameters())"]
+    number = 0
+    while True:
+        number += 1
+        yield [
+            f"    if args.option{rng.randrange(OPTIONS)} == {rng.randrange(3)}:",
+            f"        rate{number} = {rng.random():.4f}",
+            f"    batch{number} = tokenizer('row {number}', return_tensors='pt').to(model.device)",
+            f"    loss{number} = model(**batch{number}).loss * {rng.randrange(1, 9)}",
+            f"    loss{number}.backward()",
+            "    optimizer.step()",
+        ]
+
+
+def helpers(rng: random.Random) -> Iterator[list[str]]:
+    """A handful of helpers that are called again and again, each with another model and another setting."""
+    yield [
+        "", "", "def load(name, bits=4):", "    return AutoModelForCausalLM.from_pretrained(name, device_map='auto' if bits else None)", "", "",
+        "def wrap(model, rank, prepare=False):", "    if prepare:", "        model = prepare_model_for_kbit_training(model)",
+        "    return get_peft_model(model, LoraConfig(r=rank))", "", "",
+    ]  # fmt: skip
+    number = 0
+    while True:
+        number += 1
+        loaded = f"load('base-{number}', {rng.choice([0, 4, 8])})"
+        yield [f"model{number} = wrap({loaded}, {rng.randrange(4, 64)}, prepare=args.option{rng.randrange(12)})"]
+
+
+def doubling(rng: random.Random) -> Iterator[list[str]]:
+    """Functions that each call the one before twice: inlined to the end, thirty of them would be a billion calls."""
+    number = 0
+    while True:
+        for step in range(30):
+            before = f"double{number}_{step - 1}(double{number}_{step - 1}(model))" if step else "get_peft_model(model, LoraConfig(r=8))"
+            yield ["", "", f"def double{number}_{step}(model):", f"    value = {rng.randrange(1000)}", f"    return {before}"]
+        yield ["", "", f"wrapped{number} = double{number}_29(AutoModelForCausalLM.from_pretrained('base'))"]
+        number += 1
+
+
+SHAPES: dict[str, Callable[[random.Random], Iterator[list[str]]]] = {
+    shape.__name__: shape for shape in (straight, nested, chains, models, function, helpers, doubling)
+}
 
 
 def generate(shape: str, lines: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -35,7 +36,8 @@ ZERO = {**FINE, "with_grad": 0, "adapters_with_grad": 0, "zero_count": 8}
 def found(code: str, example: str = "01") -> Finding:
     """The finding of a rule on one of its examples."""
     path = next(path for path in PAGES.glob(f"{code}-*/bad/{example}-*.py") if not path.name.endswith(".fixed.py"))
-    settings = Settings(frozenset(codes.names()), Target.unknown(), Severity.NOTE)
+    target = re.search(r"^# target: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    settings = Settings(frozenset(codes.names()), Target.parse([(target[1], "# target")]) if target else Target.unknown(), Severity.NOTE)
     findings = check_source(Source.from_bytes(path.read_bytes(), "train.py"), settings).findings
     return next(finding for finding in findings if finding.code == code)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lora_lint.findings import Severity, Verdict
 from lora_lint.verify.seen import Failure, Forward, headline
-from lora_lint.verify.verdicts.look import Answer, Look, at_line, confirmed_by, verdict_on
+from lora_lint.verify.verdicts.look import Answer, Look, at_line, confirmed_by, said_in_processes, verdict_on
 
 _OFFLOADED = "You can't move a model that has some modules offloaded"
 
@@ -99,6 +99,12 @@ def _literal_device(look: Look) -> Answer:
     if passed is not None:
         return look.absent(f"the call{at_line(passed.line)} passed with {_placed(passed)}", met=passed.on_gpu)
     return look.unreached("the call that gets these inputs")
+
+
+@verdict_on("LL307")
+def _spread_in_each_process(look: Look) -> Answer:
+    """accelerate's refusal, where the script is its own launcher."""
+    return said_in_processes(look, "You can't train a model that has been loaded with `device_map='auto'`")
 
 
 def _cpu(call: Forward) -> list[str]:

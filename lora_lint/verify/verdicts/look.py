@@ -220,6 +220,14 @@ def _lines(span: Span) -> range:
     return range(span.start.line, (end if end - span.start.line < _LONGEST else span.start.line) + 1)
 
 
+def said_in_processes(look: Look, text: str) -> Answer:
+    """Confirmed by an error that only a run in several processes ends in; the step itself is one process."""
+    error = look.seen.exception
+    if error is not None and error.says(text):
+        return confirmed_by(look, error)
+    return Answer(Verdict.NEEDS, "a run in several processes: the step is run in one")
+
+
 def confirmed_by(look: Look, error: Failure) -> Answer:
     return Answer(Verdict.CONFIRMED, f"{error.text}{at_line(look.seen.failing_line)}")
 

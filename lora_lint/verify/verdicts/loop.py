@@ -1,9 +1,20 @@
-"""Verdicts on LL5xx: optimizers and what they hold."""
+"""Verdicts on LL5xx: optimizers and what they hold, and what only a run in several processes shows."""
 
 from __future__ import annotations
 
 from lora_lint.findings import Verdict
-from lora_lint.verify.verdicts.look import Answer, Look, at_line, joined, nothing_learned, refuted_if_learned, training_began, verdict_on
+from lora_lint.verify.verdicts.look import (
+    Answer,
+    Look,
+    at_line,
+    confirmed_by,
+    joined,
+    nothing_learned,
+    refuted_if_learned,
+    said_in_processes,
+    training_began,
+    verdict_on,
+)
 
 
 @verdict_on("LL501")
@@ -34,3 +45,42 @@ def _nothing_trains(look: Look) -> Answer:
     if nothing is not None:
         return Answer(Verdict.CONFIRMED, nothing)
     return refuted_if_learned(look, gradients, here=False)  # what freezes or merges leaves no trace of when it ran
+
+
+@verdict_on("LL508")
+def _marked_twice(look: Look) -> Answer:
+    """The reducer's error, where the script joins a group by itself."""
+    return said_in_processes(look, "Expected to mark a variable ready only once")
+
+
+@verdict_on("LL509")
+def _refused_under_zero3(look: Look) -> Answer:
+    """The loader's refusal, which needs no second process."""
+    return said_in_processes(look, "DeepSpeed Zero-3 is not compatible with")
+
+
+@verdict_on("LL511")
+def _not_gathered(look: Look) -> Answer:
+    """What is saved under ZeRO-3 shows only where weights are sharded."""
+    return Answer(Verdict.NEEDS, "a run in several processes under DeepSpeed: only there are weights sharded when they are saved")
+
+
+@verdict_on("LL512")
+def _mixed_unit(look: Look) -> Answer:
+    """FSDP's own error."""
+    return said_in_processes(look, "Must flatten tensors with uniform")
+
+
+@verdict_on("LL503")
+def _half_under_scaler(look: Look) -> Answer:
+    """Whether a scaler refused the gradients. Without a GPU the scaler may be off, so that a step that was done refutes nothing."""
+    error = look.seen.exception
+    if error is not None and error.says("unscale FP16 gradients"):
+        return confirmed_by(look, error)
+    return look.unreached("a scaler that unscales")
+
+
+@verdict_on("LL514")
+def _kernels(look: Look) -> Answer:
+    """The kernels are not run on small models."""
+    return Answer(Verdict.NOT_REACHED, "a training step does without the kernels of FlashAttention")

@@ -6,7 +6,8 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -75,6 +76,30 @@ def saved(model: Any) -> str:
     folder = tempfile.mkdtemp()
     model.save_pretrained(folder)
     return folder
+
+
+@contextmanager
+def zero3_active() -> Iterator[None]:
+    """As if TrainingArguments with a ZeRO-3 configuration were alive."""
+    import weakref
+
+    try:
+        from transformers.integrations import deepspeed
+    except ImportError:  # where the first releases have it
+        from transformers import deepspeed
+
+    class Stage3:
+        config: dict[str, Any] = {}  # noqa: RUF012
+
+        def is_zero3(self) -> bool:
+            return True
+
+    active = Stage3()
+    deepspeed._hf_deepspeed_config_weak_ref = weakref.ref(active)
+    try:
+        yield
+    finally:
+        deepspeed._hf_deepspeed_config_weak_ref = None
 
 
 def lora(**fields: Any) -> Any:

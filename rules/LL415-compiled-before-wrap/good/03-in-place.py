@@ -1,0 +1,15 @@
+"""Fine: model.compile() and a compiled forward leave the module as it is."""
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+model.forward = torch.compile(model.forward)
+model.compile()
+model = get_peft_model(model, LoraConfig(r=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"))
+optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+for batch in torch.load("batches.pt"):
+    model(**batch).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+model.save_pretrained("out")

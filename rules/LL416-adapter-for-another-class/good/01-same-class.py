@@ -1,0 +1,10 @@
+"""Fine: the same class, and the hidden states are asked for."""
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+BASE = "Qwen/Qwen2.5-0.5B"
+model = get_peft_model(AutoModelForCausalLM.from_pretrained(BASE), LoraConfig(r=8, target_modules=["q_proj", "v_proj"]))
+Trainer(model=model, args=TrainingArguments("runs")).train()
+model.save_pretrained("out")
+again = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(BASE), "out")
+print(again.config)

@@ -1,0 +1,10 @@
+"""Fine: here the adapters are in float32 whatever the base is in."""
+# target: transformers==4.57.6 peft==0.18.1
+import torch
+from datasets import load_from_disk
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", torch_dtype=torch.float16)
+model = get_peft_model(model, LoraConfig(r=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"))
+Trainer(model=model, args=TrainingArguments("out", fp16=True), train_dataset=load_from_disk("rows")).train()

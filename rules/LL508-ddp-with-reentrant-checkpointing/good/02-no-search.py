@@ -1,0 +1,13 @@
+"""Reentrant, but DDP does not look for unused parameters."""
+import os
+
+from datasets import load_from_disk
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained("gpt2", device_map={"": int(os.environ["LOCAL_RANK"])})
+model.enable_input_require_grads()
+model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM"))
+kwargs = {"use_reentrant": True}
+args = TrainingArguments("out", gradient_checkpointing=True, gradient_checkpointing_kwargs=kwargs, ddp_find_unused_parameters=False)
+Trainer(model=model, args=args, train_dataset=load_from_disk("tokenized")).train()

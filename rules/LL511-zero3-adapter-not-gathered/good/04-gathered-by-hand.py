@@ -1,0 +1,15 @@
+"""The script gathers the adapter itself."""
+# target: transformers==4.44.2 peft==0.12.0
+import deepspeed
+from datasets import load_from_disk
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+ds = {"zero_optimization": {"stage": 3}, "train_batch_size": "auto"}
+args = TrainingArguments("out", deepspeed=ds)
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM"))
+Trainer(model=model, args=args, train_dataset=load_from_disk("tokenized")).train()
+parameters = [p for p in model.parameters() if p.requires_grad]
+with deepspeed.zero.GatheredParameters(parameters):
+    model.save_pretrained("adapter")

@@ -1,0 +1,15 @@
+"""The original parameters are kept, and each has its own flag."""
+import torch
+from peft import LoraConfig, get_peft_model
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from transformers import AutoModelForCausalLM
+
+torch.distributed.init_process_group("nccl")
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM"))
+model = FSDP(model, device_id=torch.cuda.current_device(), use_orig_params=True)
+optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+for ids in torch.load("ids.pt").split(2):
+    model(input_ids=ids.cuda(), labels=ids.cuda()).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()

@@ -1,0 +1,17 @@
+"""The base is unfrozen again before the wrap, so that all is trainable."""
+import torch
+from peft import LoraConfig, get_peft_model
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from transformers import AutoModelForCausalLM
+
+torch.distributed.init_process_group("nccl")
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM"))
+for parameter in model.parameters():
+    parameter.requires_grad = True
+model = FSDP(model, device_id=torch.cuda.current_device())
+optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+for ids in torch.load("ids.pt").split(2):
+    model(input_ids=ids.cuda(), labels=ids.cuda()).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
