@@ -108,6 +108,7 @@ def escape(call: Call) -> None:
         return
     for value in call.values():
         tokenizers.escaped(m, value)
+        m.recipe.handed.extend(v for _, v in options(value) if isinstance(v, Dict) or (isinstance(v, Obj) and v.kind == "encoding"))
         for model in m.models_in(value):
             m.event(model, "escaped", call.node, to=call.name)
 

@@ -30,6 +30,7 @@ from lora_lint.recipe.values import (
     Sym,
     Tensor,
     Value,
+    is_eos,
     phi,
     unknown,
     walk,
@@ -489,11 +490,6 @@ def _run(call: Call) -> Value:
 def tells(*values: Value) -> bool:
     """Whether a text that is made of these has something in it that a tokenizer put there: a conversation's template, or its EOS."""
     return any(is_eos(v) or (isinstance(v, Obj) and v.kind == "text" and "chat" in v.info) for x in values for v in walk(x))
-
-
-def is_eos(value: Value) -> bool:
-    """Whether a value is some tokenizer's EOS, as a token or as an id."""
-    return isinstance(value, Sym) and value.text.rpartition(".")[2] in ("eos_token", "eos_token_id", "EOS_TOKEN")
 
 
 def container_method(owner: Value, name: str, call: Call) -> Value:

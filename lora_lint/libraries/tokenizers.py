@@ -7,13 +7,13 @@ given to ``dataset.map`` is executed on a row, a collator on a list of rows wher
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lora_lint.libraries import torch
 from lora_lint.libraries.registry import METHODS, attribute, method
 from lora_lint.recipe.conditions import Subject
-from lora_lint.recipe.events import LabelWrite, Tokens
+from lora_lint.recipe.events import Data, Family, LabelWrite, Tokens
 from lora_lint.recipe.values import (
     ABSENT,
     CPU,
@@ -52,30 +52,20 @@ PLAIN = frozenset(
 PADS = ("pad_token", "pad_token_id")
 
 
-@dataclass(frozen=True)
-class Family:
-    """What the tokenizers of a family of checkpoints do by themselves; ``None`` where they differ or it is not known."""
-
-    bos: bool | None = None  # puts a BOS in front, and its chat template, where it has one, writes one too
-    pad: bool | None = None  # has a padding token
-    side: str = ""  # where it pads
-    eos: bool = False  # its chat template ends a turn with the EOS
-
-
+# As the owners publish them; copies that others publish may have another padding token.
 FAMILIES: tuple[tuple[str, Family], ...] = (
-    (r"llama-?3.*instruct", Family(bos=True, pad=False, side="right", eos=True)),
-    (r"llama-?3", Family(bos=True, pad=False, side="right")),
-    (r"llama-?2.*chat", Family(bos=True, pad=False, eos=True)),
-    (r"llama-?2", Family(bos=True, pad=False)),
-    (r"(mistral|mixtral)ai/.*instruct", Family(bos=True, pad=False, eos=True)),
-    (r"(mistral|mixtral)ai/mi[sx]tral-", Family(bos=True, pad=False)),
-    (r"google/gemma-", Family(bos=True, pad=True, side="left")),
-    (r"qwen/qwen", Family(bos=False, pad=True, side="right")),
-    (r"(^|/)(distil)?gpt2(-(medium|large|xl))?$", Family(bos=False, pad=False, side="right")),
-    (r"eleutherai/(pythia|gpt-neo|gpt-j)", Family(bos=False, pad=False, side="right")),
-    (r"facebook/opt-", Family(pad=True, side="right")),
+    (r"^meta-llama/(meta-)?llama-3.*instruct", Family(bos=True, pad=False, side="right", eos=True)),
+    (r"^meta-llama/(meta-)?llama-3", Family(bos=True, pad=False, side="right")),
+    (r"^meta-llama/llama-2.*chat", Family(bos=True, pad=False, eos=True)),
+    (r"^meta-llama/llama-2", Family(bos=True, pad=False)),
+    (r"^mistralai/(mistral-7b|mixtral-8x7b).*instruct", Family(bos=True, pad=False, eos=True)),
+    (r"^mistralai/(mistral-7b|mixtral-8x7b)", Family(bos=True, pad=False)),
+    (r"^google/gemma-", Family(bos=True, pad=True, side="left")),
+    (r"^qwen/qwen(1\.5|2|2\.5|3)-[\d.]+b", Family(bos=False, pad=True, side="right")),
+    (r"^(openai-community/)?gpt2(-medium|-large|-xl)?$|^(distilbert/)?distilgpt2$", Family(bos=False, pad=False, side="right")),
+    (r"^eleutherai/(pythia|gpt-neo-|gpt-j)", Family(bos=False, pad=False, side="right")),
+    (r"^facebook/opt-", Family(pad=True, side="right")),
 )
-OWNERS = re.compile(r"^(meta-llama|mistralai|google|qwen|eleutherai|facebook|openai-community|nousresearch|unsloth)/|^(distil)?gpt2", re.I)
 
 
 def family(tokenizer: Obj) -> Family:
@@ -83,9 +73,10 @@ def family(tokenizer: Obj) -> Family:
     checkpoint = tokenizer.info.get("checkpoint", ABSENT)
     names = {str(v.value) for _, v in options(checkpoint) if isinstance(v, Const)}
     names |= {str(v.subject.default[0]) for _, v in options(checkpoint) if isinstance(v, Sym) and v.subject.default}
-    if len(names) != 1 or not OWNERS.match(name := names.pop()):
+    if len(names) != 1:
         return Family()
-    return next((known for pattern, known in FAMILIES if re.search(pattern, name, re.I)), Family())
+    name = names.pop()
+    return next((known for pattern, known in FAMILIES if re.match(pattern, name, re.I)), Family())
 
 
 # -------------------------------------------------------------------- tokenizers
@@ -95,6 +86,7 @@ def made(call: Call, cls: str) -> Obj:
     tokenizer = Obj("tokenizer", slots, call.site, cls, {"checkpoint": call.get("pretrained_model_name_or_path", 0)})
     if call.open:
         tokenizer.slots["hidden"] = TRUE
+    tokenizer.info["family"] = family(tokenizer)
     if "pad_token" in slots:
         tokenizer.info["pad_site"] = call.site_of("pad_token")
     elif family(tokenizer).pad is False and not call.open:
@@ -313,14 +305,36 @@ def _dataset_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNod
 
 
 # -------------------------------------------------------------------- collators and labels
-def collated(m: Interpreter, trainer: Obj, call: Call) -> Value:
-    """The batch that the trainer's own collator makes of rows of its data; ABSENT where it has none of the project's."""
-    collator, rows = trainer.info.get("collator", ABSENT), trainer.info.get("rows", ABSENT)
-    if not isinstance(collator, (Func, Method, Inst)) and not (isinstance(collator, Obj) and collator.kind == "partial"):
+def training_data(m: Interpreter, trainer: Obj, column: Value, call: Call) -> Data:
+    """What a trainer trains on; the script's own functions for that are executed on a row. ``column`` is where the trainer looks for text."""
+    row = row_of(m, trainer.info.get("rows", ABSENT), call.node)
+    collator, formatting = trainer.info.get("collator", ABSENT), trainer.info.get("keywords", {}).get("formatting_func", ABSENT)
+    text: Value = ABSENT
+    if formatting not in (ABSENT, NONE):
+        text = _applied(m, formatting, row, call)
+    elif isinstance(row, Dict):
+        text = row.slots.get(column.value if isinstance(column, Const) else "text", ABSENT)
+    batch = _applied(m, collator, Seq.of([], "list", row), call)
+    tokenizer = collator.info.get("tokenizer", ABSENT) if isinstance(collator, Obj) else ABSENT
+    if not isinstance(tokenizer, Obj):
+        tokenizer = trainer.info.get("tokenizer", ABSENT)
+    if not isinstance(tokenizer, Obj):
+        return Data(row, text, batch, None, ABSENT, ABSENT)
+    return Data(row, text, batch, tokenizer, pad_of(tokenizer), tokenizer.slots.get("chat_template", ABSENT))
+
+
+def _applied(m: Interpreter, function: Value, argument: Value, call: Call) -> Value:
+    """The result of a function of the project's on one argument; ABSENT where it is none."""
+    if not runs(function):
         return ABSENT
-    inner = type(call)(m, call.node, "data_collator")
-    inner.args = [Seq.of([], "list", row_of(m, rows, call.node))]
-    return m.call(collator, inner)
+    inner = type(call)(m, call.node, "data")
+    inner.args = [argument]
+    return m.call(function, inner)
+
+
+def runs(function: Value) -> bool:
+    """Whether a value is a function of the project's."""
+    return isinstance(function, (Func, Method, Inst)) or (isinstance(function, Obj) and function.kind == "partial")
 
 
 def row_of(m: Interpreter, rows: Value, node: cst.CSTNode) -> Value:
@@ -334,4 +348,3 @@ def written(m: Interpreter, labels: Tensor, key: Value, value: Value, node: cst.
     """``labels[key] = value`` where the labels are the ids that a tokenizer made."""
     if labels.tokens is not None:
         m.recipe.label_writes.append(LabelWrite(labels, key, value, pad_of(labels.tokens.tokenizer), m.site(node), m.pc, m.tick()))
-

@@ -290,6 +290,11 @@ def _tensor_method(call: Call) -> Value:
     assert isinstance(owner, Tensor)
     if call.name in ("clone", "contiguous", "pin_memory"):
         return replace(call.m.combine([owner], call.node), tokens=owner.tokens)
+    if call.name in ("masked_fill", "masked_fill_") and len(call.args) == 2:
+        from lora_lint.libraries import tokenizers
+
+        tokenizers.written(call.m, owner, call.args[0], call.args[1], call.node)
+        return replace(call.m.combine([owner, *call.args], call.node), tokens=owner.tokens)
     if call.name in ("size", "dim", "numel", "element_size", "stride", "is_contiguous", "get_device"):
         return unknown(call.name)
     if call.name.endswith("_") and not call.name.startswith("_") and owner.number is False:
@@ -407,7 +412,7 @@ def _tensor_data(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> 
 def _tensor_attribute(m: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
     if ("tensor", name) in METHODS or name in TENSOR_METHODS:
         return Bound(owner, name)
-    return owner
+    return owner if not isinstance(owner, Tensor) or owner.tokens is None else replace(owner, tokens=None)
 
 
 TENSOR_METHODS = frozenset(
@@ -963,6 +968,7 @@ def _encoding_items(call: Call) -> Value:
     if call.name in ("pop", "get") and call.args:
         return subscript(call.m, owner, call.args[0], call.node)
     if call.name == "update":
+        call.m.store(owner.slots, "?", NONE)  # entries that we do not know of
         moved = next((v for x in call.values() for v in walk(x) if isinstance(v, Tensor)), None)
         if moved is not None:
             set_item(call.m, owner, unknown("key"), moved, call.node)

@@ -699,6 +699,8 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
     if isinstance(keywords, Sym) and not keywords.subject.declared:
         keywords = ABSENT  # the script does not speak of it: None, unless the command line says otherwise
     mode = m.modes[-1] if m.modes else None
+    column = trainer.info.get("keywords", {}).get("dataset_text_field", ABSENT)
+    data = tokenizers.training_data(m, trainer, argument(m, args, "dataset_text_field") if column is ABSENT else column, call)
     models = m.alternatives(trainer.slots.get("model", NONE)) or [(ALWAYS, Model(m.life("outside", call.node)))]
     for chosen, model in models:
         for condition, value in options(on):
@@ -729,11 +731,11 @@ def train(m: Interpreter, trainer: Obj, call: Call) -> Value:
             when=chosen,
             how="trainer",
             trainer=trainer,
+            data=data,
             grad=mode.mode if mode is not None else "on",
             grad_site=mode.site if mode else None,
             arguments={name: argument(m, args, name) for name in DISTRIBUTED_ARGUMENTS},
         )
-    trainer.info["batch"] = tokenizers.collated(m, trainer, call)
     inst = trainer.info.get("inst")
     if isinstance(inst, Inst):
         _run_hook(m, inst, call)

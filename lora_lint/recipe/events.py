@@ -204,6 +204,20 @@ class Branch:
     joined: Site | None = None
 
 
+@dataclass(frozen=True)
+class Family:
+    """What the tokenizers of a family of checkpoints do by themselves; ``None`` where they differ or it is not known.
+
+    ``bos``: they put a BOS in front, and so does their chat template, where they have one. ``pad``: they have a padding token. ``side``: where
+    they pad. ``eos``: their chat template ends a turn with the EOS.
+    """
+
+    bos: bool | None = None
+    pad: bool | None = None
+    side: str = ""
+    eos: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Tokens:
     """One call of a tokenizer on texts: with what it was called, and how the tokenizer was set up then.
@@ -222,6 +236,21 @@ class Tokens:
     site: Site
     when: Condition
     order: int
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a trainer trains on: a row of its dataset, the text in it that the trainer tokenizes itself, the batch that the script's own collator
+
+    makes of such rows, and how the tokenizer of the library's collator was set up then. ABSENT where there is no such thing.
+    """
+
+    row: Value
+    text: Value
+    batch: Value
+    tokenizer: Obj | None
+    pad: Value
+    template: Value
 
 
 @dataclass(frozen=True, eq=False)

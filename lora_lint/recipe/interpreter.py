@@ -103,6 +103,7 @@ class Interpreter(Machine):
         self.memo: dict[tuple[Any, ...], Value] = {}
         self.expression_depth = 0
         self.loops = 0
+        self.single = False  # whether the last comprehension ran over a list that is known to have one element
         self.frames_of_script = True
 
     # ================================================================ program
@@ -1093,7 +1094,10 @@ class Interpreter(Machine):
                 )
             return unknown(f"{holder.text}[…]", tensor=holder.tensor)
         if isinstance(holder, Tensor):
-            return holder if holder.tokens is None else replace(holder, tokens=None)
+            if holder.tokens is None:
+                return holder
+            self.recipe.viewed.add(holder)
+            return replace(holder, tokens=None)
         if isinstance(holder, (Obj, Model)):
             return libraries.subscript(self, holder, key, node)
         if isinstance(holder, Inst) and isinstance(getter := holder.cls.lookup("__getitem__"), Func):
@@ -1145,7 +1149,7 @@ class Interpreter(Machine):
 
     def ev_ListComp(self, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
         found = self.comprehension(node.for_in, lambda: self.eval(node.elt))
-        if len(found) == 1:
+        if len(found) == 1 and not self.single:
             return Seq.of([], "list", found[0])
         return Seq.of(found, "list")
 
@@ -1184,6 +1188,7 @@ class Interpreter(Machine):
                 found.append(body())
             self.pc = pc
         self.scope, self.pc = before, pc
+        self.single = isinstance(iterable, Seq) and iterable.rest is None and len(iterable.items) == 1 and not for_in.ifs
         return found
 
     # ================================================================ calls

@@ -44,7 +44,6 @@ from lora_lint.recipe.values import (
     Dict,
     Model,
     Module,
-    Obj,
     Phi,
     Seq,
     Slots,
@@ -81,7 +80,8 @@ class Recipe:
     branches: list[Branch] = field(default_factory=list)
     tokens: list[Tokens] = field(default_factory=list)
     label_writes: list[LabelWrite] = field(default_factory=list)
-    trainers: list[Obj] = field(default_factory=list)
+    viewed: set[Tensor] = field(default_factory=set)
+    handed: list[Value] = field(default_factory=list)
     distributed: list[Distributed] = field(default_factory=list)
     entries: list[int] = field(default_factory=list)
     environment: set[str] = field(default_factory=set)

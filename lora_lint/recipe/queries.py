@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import libcst as cst
 
 from lora_lint.recipe.conditions import ALWAYS, Case, Condition, both, compatible, escape, satisfiable
-from lora_lint.recipe.events import Backward, Event, ModelLife, Site
+from lora_lint.recipe.events import Backward, Event, LabelWrite, ModelLife, Site
 from lora_lint.recipe.machine import Recipe
 from lora_lint.recipe.values import ABSENT, NONE, Const, Cut, Obj, Seq, Sym, Value, options
+
+Thing = TypeVar("Thing")
 
 OUTPUT_HEADS = ("lm_head", "embed_out", "score", "classifier", "output_layer", "qa_outputs", "classification_head", "cls")
 AUTO_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -431,3 +434,24 @@ def argument_site(event: Event, name: str) -> Site:
     """Where an argument of an event's call is written; the call itself where it is not one of its keywords."""
     arg = argument(event, name)
     return replace(event.site, node=arg) if arg is not None else event.site
+
+
+def ignores(write: LabelWrite) -> bool:
+    """Whether a write takes labels away."""
+    return isinstance(write.value, Const) and write.value.value == -100
+
+
+def labelled_again(recipe: Recipe, write: LabelWrite) -> bool:
+    """Whether other labels may be put back after a write: into the same tensor, or into a part of it that the script takes."""
+    later = (w for w in recipe.label_writes if w.tensor is write.tensor and w.order > write.order)
+    return write.tensor in recipe.viewed or any(not ignores(w) for w in later)
+
+
+def clearest(candidates: Iterable[tuple[Condition, Thing]]) -> tuple[Case, Thing] | None:
+    """Of several ways to one fault, each with when it happens, the first that happens by default, else the first; ``None`` where none is certain."""
+    best: tuple[Case, Thing] | None = None
+    for when, thing in candidates:
+        case = escape(when, [])
+        if case is not None and case.certain and (best is None or (case.by_default and not best[0].by_default)):
+            best = case, thing
+    return best

@@ -84,6 +84,11 @@ class _Absent(Value):
 ABSENT = _Absent()
 
 
+def is_eos(value: Value) -> bool:
+    """Whether a value is some tokenizer's EOS, as a token or as an id."""
+    return isinstance(value, Sym) and value.text.rpartition(".")[2] in ("eos_token", "eos_token_id")
+
+
 @dataclass(frozen=True, eq=False)
 class Slice(Value):
     """``lower:upper`` between brackets; a bound that is not written is ABSENT."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lora_lint.findings import Finding, Verdict, Verification
 from lora_lint.verify.seen import Seen
-from lora_lint.verify.verdicts import adapters, devices, drift, gradient, loop, quantized  # noqa: F401  (they fill RULES)
+from lora_lint.verify.verdicts import adapters, devices, drift, gradient, labels, loop, quantized  # noqa: F401  (they fill RULES)
 from lora_lint.verify.verdicts.look import RULES, Answer, Look, one_line
 
 

@@ -197,7 +197,7 @@ def refuses(text: str, bits: int, call: Callable[[Any], Any]) -> Answer:
     return Answer(False, why=f"instead: {message}" if message else "no exception", how=how)
 
 
-def tokenizer() -> Any:
+def tokenizer(**settings: Any) -> Any:
     """A tokenizer of 128 made-up words."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
@@ -205,18 +205,23 @@ def tokenizer() -> Any:
     words = {"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3, **{f"w{i}": i for i in range(4, 128)}}
     plain = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
     plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return PreTrainedTokenizerFast(tokenizer_object=plain, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+    tokens = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    return PreTrainedTokenizerFast(tokenizer_object=plain, **{**tokens, **settings})
 
 
-def sft_trainer(model: Any, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
-    """An SFTTrainer over eight made-up texts, two steps on the CPU, with each argument where the installed TRL wants it."""
+def sft_trainer(model: Any, arguments: dict[str, Any] | None = None, words: Any = None, rows: Any = None, **more: Any) -> Any:
+    """An SFTTrainer over eight made-up texts, two steps on the CPU, with each argument where the installed TRL wants it.
+
+    ``words`` is its tokenizer and ``rows`` its dataset, where they are not the usual ones.
+    """
     import inspect
 
     import trl
     from datasets import Dataset
     from transformers import TrainingArguments
 
-    rows = Dataset.from_dict({"text": [" ".join(f"w{4 + (i * 7 + j) % 120}" for j in range(12)) for i in range(8)]})
+    texts_of_rows = [" ".join(f"w{4 + (i * 7 + j) % 120}" for j in range(12)) for i in range(8)]
+    rows = rows if rows is not None else Dataset.from_dict({"text": texts_of_rows})
     config = getattr(trl, "SFTConfig", TrainingArguments)
     takes, of_trainer = inspect.signature(config).parameters, inspect.signature(trl.SFTTrainer.__init__).parameters
     short = {"max_steps": 2, "per_device_train_batch_size": 2, "report_to": [], "save_strategy": "no", "disable_tqdm": True, "bf16": False}
@@ -226,5 +231,5 @@ def sft_trainer(model: Any, arguments: dict[str, Any] | None = None, **more: Any
         del wanted["no_cuda"]
     given = {name: value for name, value in wanted.items() if name in takes}
     direct = {name: wanted[name] for name in ("dataset_text_field", "max_seq_length") if name not in takes and name in of_trainer}
-    tokens = {"processing_class" if "processing_class" in of_trainer else "tokenizer": tokenizer()}
+    tokens = {"processing_class" if "processing_class" in of_trainer else "tokenizer": words if words is not None else tokenizer()}
     return trl.SFTTrainer(model=model, args=config(**given, **(arguments or {})), train_dataset=rows, **tokens, **direct, **more)

@@ -1,0 +1,17 @@
+"""Padding is another token than the EOS."""
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("mistralai/Mistral-7B-v0.1")
+tokenizer.pad_token = tokenizer.unk_token
+
+
+def tokenize(example):
+    return tokenizer(example["text"] + tokenizer.eos_token, truncation=True, max_length=512)
+
+
+data = load_dataset("json", data_files="faq.jsonl", split="train")
+data = data.map(tokenize, remove_columns=data.column_names)
+model = AutoModelForCausalLM.from_pretrained("mistralai/Mistral-7B-v0.1")
+collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+Trainer(model, TrainingArguments("out"), data_collator=collator, train_dataset=data).train()

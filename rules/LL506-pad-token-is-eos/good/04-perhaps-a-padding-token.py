@@ -1,0 +1,18 @@
+"""The checkpoint may have a padding token of its own, and then nothing is set."""
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("org/base")
+if tokenizer.pad_token is None:
+    tokenizer.pad_token = tokenizer.eos_token
+
+
+def tokenize(example):
+    return tokenizer(example["text"] + tokenizer.eos_token, truncation=True, max_length=512)
+
+
+data = load_dataset("json", data_files="faq.jsonl", split="train")
+data = data.map(tokenize, remove_columns=data.column_names)
+model = AutoModelForCausalLM.from_pretrained("org/base")
+collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+Trainer(model, TrainingArguments("out"), data_collator=collator, train_dataset=data).train()
