@@ -53,6 +53,8 @@ def imports(recipe: Recipe, known: Known) -> Iterator[tuple[Import, Question]]:
 
 def _missing(one: Import) -> Question:
     def question(world: World) -> bool | None:
+        if not store(one.module.partition(".")[0]).module(one.module):
+            return None  # a module that no release has is one that was not read: tests, scripts
         if one.name == one.module:
             return world.path(one.name)[0] is None
         if not world.has_module(one.module):
