@@ -113,7 +113,9 @@ def keywords(recipe: Recipe, call: LibraryCall) -> Iterator[tuple[str, Site, Con
             continue
         for condition, value in options(call.keywords[keyword]):
             if value is not ABSENT:
-                yield keyword, place if place.node is not call.site.node else _given(recipe, call, keyword), conjunction(call.when, condition)
+                when = conjunction(call.when, condition)
+                if not asks_version(when):
+                    yield keyword, place if place.node is not call.site.node else _given(recipe, call, keyword), when
                 break
 
 
