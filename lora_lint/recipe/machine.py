@@ -19,7 +19,7 @@ from lora_lint.recipe.conditions import (
     satisfiable,
     unit,
 )
-from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, Import, LibraryCall, ModelLife, OptimizerLife, Site
+from lora_lint.recipe.events import Backward, BadKeyword, Branch, Event, Import, LibraryCall, Loop, ModelLife, OptimizerLife, Site
 from lora_lint.recipe.values import (
     ABSENT,
     Bool,
@@ -60,6 +60,7 @@ class Recipe:
     models: list[ModelLife] = field(default_factory=list)
     optimizers: list[OptimizerLife] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
