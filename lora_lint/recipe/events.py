@@ -97,6 +97,14 @@ class Backward:
     how: str
 
 
+@dataclass(frozen=True)
+class Loop:
+    """A loop that may take more turns than the one that was interpreted: what lies in it comes after itself."""
+
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, eq=False)
 class OptimizerLife:
     """An optimizer and the models whose parameters it was given; ``all`` where the whole of ``parameters()`` went in."""

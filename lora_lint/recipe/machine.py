@@ -29,6 +29,7 @@ from lora_lint.recipe.events import (
     FileWritten,
     Import,
     LibraryCall,
+    Loop,
     ModelLife,
     OptimizerLife,
     Site,
@@ -74,6 +75,7 @@ class Recipe:
     models: list[ModelLife] = field(default_factory=list)
     optimizers: list[OptimizerLife] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
     distributed: list[Distributed] = field(default_factory=list)
