@@ -114,7 +114,7 @@ def keywords(recipe: Recipe, call: LibraryCall) -> Iterator[tuple[str, Site, Con
         for condition, value in options(call.keywords[keyword]):
             if value is not ABSENT:
                 when = conjunction(call.when, condition)
-                if not asks_version(when):
+                if not asks_version(when) and not place.guarded:
                     yield keyword, place if place.node is not call.site.node else _given(recipe, call, keyword), when
                 break
 

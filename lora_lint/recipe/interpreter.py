@@ -64,6 +64,7 @@ MAX_UNROLL = 8
 MAX_BITS = 4000  # Python refuses to turn much larger numbers into text
 MISSING = re.compile(r"\b(ImportError|ModuleNotFoundError|AttributeError|TypeError)\b")  # what missing names and keywords raise
 FEW = 3
+VERSION = re.compile(r"\bversion\b|_version|version_|__version__", re.IGNORECASE)  # a test that tells releases apart
 RECURSION_LIMIT = 4000  # calls of the script and of the interpreter share one stack
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": lambda a, b: a + b,
@@ -435,8 +436,11 @@ class Interpreter(Machine):
 
         if frozenset() in true:
             otherwise()
-        else:
-            self.branch([(true, then), (false, otherwise)])
+            return
+        asks = VERSION.search(self.text(node.test)) is not None
+        self.guards += asks
+        self.branch([(true, then), (false, otherwise)])
+        self.guards -= asks
 
     def do_For(self, node: cst.For) -> None:
         iterable = self.eval(node.iter)

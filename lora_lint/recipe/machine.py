@@ -284,7 +284,7 @@ class Machine:
     def site(self, node: cst.CSTNode) -> Site:
         """The place of a node that is being executed now."""
         function = self.frames[-1].function if self.frames else 0
-        return Site(node, self.stmt, self.module.source, self.block, function, tuple(self.calls))
+        return Site(node, self.stmt, self.module.source, self.block, function, tuple(self.calls), bool(self.guards))
 
     def tick(self) -> int:
         """The next point in program order."""
