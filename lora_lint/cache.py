@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -240,8 +241,9 @@ def _look(path: str) -> tuple[int, int, int]:
         found = os.stat(path)
     except (OSError, ValueError):
         return _ABSENT, 0, 0
-    folder = os.path.isdir(path) if found.st_mode & 0o170000 == 0o040000 else False
-    return (_FOLDER, found.st_mtime_ns, 0) if folder else (_FILE, found.st_mtime_ns, found.st_size)
+    if stat.S_ISDIR(found.st_mode):
+        return _FOLDER, found.st_mtime_ns, 0
+    return (_FILE, found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else (_ABSENT, 0, 0)
 
 
 def _digest(path: str, kind: int) -> str:

@@ -45,6 +45,8 @@ class FileResult:
 def analyse(source: Source, target: Callable[[], Target], enabled: frozenset[str], project: Project | None) -> list[Finding]:
     """What the rules say, suppressions not yet applied. The target is asked for only if the file concerns us. Raises ``SourceError``."""
     if not triage.concerns(source, project, enabled):
+        if triage.names_library(source) and not source.plain:
+            _ = source.module  # for what is wrong with it
         return []
     _ = source.module
     from lora_lint import recipe, rules

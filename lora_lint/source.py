@@ -79,6 +79,17 @@ class Source:
         """What travels between processes: not the tree."""
         return {name: value for name, value in self.__dict__.items() if name not in ("module", "_ranges")}
 
+    @property
+    def plain(self) -> bool:
+        """Whether CPython's parser takes it; where it does not, ``module`` says whether anything is wrong."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+        return True
+
     @classmethod
     def read(cls, path: Path | str, display: str | None = None) -> Source:
         """Read a file; ``display`` is the name to show (default: the path as given). Raises ``SourceError`` (``ReadError`` for I/O)."""

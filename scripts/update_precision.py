@@ -1,11 +1,11 @@
 """Write into the rules' pages what they were worth on real scripts: how many findings, and how many of them were judged right and wrong.
 
-usage: python scripts/update_precision.py --files FOLDER --judged FILE [--codes LL101,LL203]
+usage: python scripts/update_precision.py --files FOLDER --judged FILE [--only LIST] [--codes LL101,LL203]
 
 FOLDER holds real scripts, which are checked with every rule, those in preview too, on the versions that their dependency files tell. FILE has one
 judgement a line, separated by tabs: code, path below FOLDER, line, `right` or `wrong`, and why. A finding without a judgement is printed, and
 counts for nothing until somebody read it. The numbers go into the key `corpus` of the front matter; a rule with more than one wrong in fifty belongs
-to stage P.
+to stage P. LIST has the paths below FOLDER that count, one a line, such as those of training scripts among libraries and tests.
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ def judgements(file: Path) -> dict[Place, str]:
     return found
 
 
-def findings(folder: Path, wanted: frozenset[str]) -> set[Place]:
-    """What is found at warning and above in all Python files and notebooks below a folder."""
+def findings(folder: Path, wanted: frozenset[str], only: set[str] | None) -> set[Place]:
+    """What is found at warning and above in all Python files and notebooks below a folder, or in those of a list."""
     projects, found = Projects(), set()
     settings = Settings(wanted)
     for path in sorted(p for kind in ("*.py", "*.ipynb") for p in folder.rglob(kind)):
+        if only is not None and path.relative_to(folder).as_posix() not in only:
+            continue
         result = check_file(path, path.relative_to(folder).as_posix(), settings, projects)
         found |= {(f.code, result.path, f.span.start.line) for f in result.findings if f.code in wanted}
     return found
@@ -64,13 +66,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=Path, required=True)
     parser.add_argument("--judged", type=Path, required=True)
+    parser.add_argument("--only", type=Path)
     parser.add_argument("--codes", help="only these, separated by commas")
     options = parser.parse_args()
     wanted = frozenset(options.codes.split(",")) if options.codes else frozenset(REGISTRY)
     judged = judgements(options.judged)
     counts: dict[str, Counter[str]] = {code: Counter() for code in sorted(wanted)}
+    only = set(options.only.read_text(encoding="utf-8").splitlines()) if options.only else None
     unread = 0
-    for code, path, line in sorted(findings(options.files, wanted)):
+    for code, path, line in sorted(findings(options.files, wanted, only)):
         word = judged.get((code, path, line))
         if word is None:
             unread += 1

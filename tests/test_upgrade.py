@@ -206,6 +206,10 @@ def test_guarded_imports_bind_nothing() -> None:
     assert said.splitlines() == ["transformers  any supported release", "of one time: pip install transformers==5.24.0"]
 
 
+def test_a_module_that_was_not_read_binds_nothing() -> None:
+    assert "fails" not in inferred("from transformers.testing_utils import CaptureLogger\nimport accelerate.test_utils.testing\n")
+
+
 def test_infer_on_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text("from transformers import AdamW\n")

@@ -77,9 +77,8 @@ def _asked(recipe: Recipe) -> Iterator[tuple[str, Site, str, Question]]:
         if not any(function == name or function.startswith(f"{name}.") for name in imported if "." in name):
             yield f"`{function}`", call.site, function.partition(".")[0], question
     for function, call in questions.calls(recipe, nothing):
-        for keyword, place, when in questions.keywords(recipe, call):
-            if not questions.asks_version(when):
-                yield f"`{keyword}` of {function.rpartition('.')[2]}", place, function.partition(".")[0], questions.refuses(function, keyword)
+        for keyword, place, _ in questions.keywords(recipe, call):
+            yield f"`{keyword}` of {function.rpartition('.')[2]}", place, function.partition(".")[0], questions.refuses(function, keyword)
     for override, question in questions.overrides(recipe, nothing):
         site = Site(override.node.name, override.node, recipe.source)
         yield f"the signature of {override.cls.name}.{override.name}", site, override.base.partition(".")[0], question

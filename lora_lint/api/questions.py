@@ -53,6 +53,8 @@ def imports(recipe: Recipe, known: Known) -> Iterator[tuple[Import, Question]]:
 
 def _missing(one: Import) -> Question:
     def question(world: World) -> bool | None:
+        if not store(one.module.partition(".")[0]).module(one.module):
+            return None  # a module that no release has is one that was not read: tests, scripts
         if one.name == one.module:
             return world.path(one.name)[0] is None
         if not world.has_module(one.module):
@@ -111,7 +113,9 @@ def keywords(recipe: Recipe, call: LibraryCall) -> Iterator[tuple[str, Site, Con
             continue
         for condition, value in options(call.keywords[keyword]):
             if value is not ABSENT:
-                yield keyword, place if place.node is not call.site.node else _given(recipe, call, keyword), conjunction(call.when, condition)
+                when = conjunction(call.when, condition)
+                if not asks_version(when) and not place.guarded:
+                    yield keyword, place if place.node is not call.site.node else _given(recipe, call, keyword), when
                 break
 
 

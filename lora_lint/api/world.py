@@ -418,7 +418,8 @@ class World:
             return names, any(name not in _KEEPING for name in record.get("deco", ()) if name not in ("deprecate_kwarg", "_deprecate_arguments"))
         keywords = record.get("kw") or {}
         names |= set(keywords.get("p", ()))
-        is_open = bool(keywords.get("o"))
+        # What is handed to a method that does nothing with it is for the methods that override that one.
+        is_open = bool(keywords.get("o")) or (not keywords and bool(seen))
         if "t" in keywords:
             described = self._base(owner.module, keywords["t"])
             if isinstance(described, Definition) and described.is_class:

@@ -20,7 +20,8 @@ class Site:
     """A place in a source file: the node itself and the whole statement around it.
 
     ``block`` identifies the statement list that holds the statement, ``calls`` are the call statements through which the interpreter came
-    here (outermost first), so that a finding in a helper can be explained, and two sites be compared for standing in one block.
+    here (outermost first), so that a finding in a helper can be explained, and two sites be compared for standing in one block. ``guarded``: it
+    stands where a missing name or keyword is provided for.
     """
 
     node: cst.CSTNode
@@ -29,6 +30,7 @@ class Site:
     block: int = 0
     function: int = 0
     calls: tuple[Site, ...] = ()
+    guarded: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,14 @@ class Backward:
     when: Condition
     order: int
     how: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop that may take more turns than the one that was interpreted: what lies in it comes after itself."""
+
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import libcst as cst
 from lora_lint import libraries
 from lora_lint.libraries import python, torch
 from lora_lint.recipe.conditions import ALWAYS, NEVER, Among, Condition, Literal, Subject, both, either, negate, unit
-from lora_lint.recipe.events import Import, LibraryCall, Site
+from lora_lint.recipe.events import Import, LibraryCall, Loop, Site
 from lora_lint.recipe.machine import MAX_DEPTH, STEPS_PER_ENTRY, BudgetError, Frame, GradMode, Machine
 from lora_lint.recipe.values import (
     ABSENT,
@@ -65,6 +65,7 @@ MAX_UNROLL = 8
 MAX_BITS = 4000  # Python refuses to turn much larger numbers into text
 MISSING = re.compile(r"\b(ImportError|ModuleNotFoundError|AttributeError|TypeError)\b")  # what missing names and keywords raise
 FEW = 3
+VERSION = re.compile(r"\bversion\b|_version|version_|__version__", re.IGNORECASE)  # a test that tells releases apart
 RECURSION_LIMIT = 4000  # calls of the script and of the interpreter share one stack
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": lambda a, b: a + b,
@@ -437,8 +438,11 @@ class Interpreter(Machine):
 
         if frozenset() in true:
             otherwise()
-        else:
-            self.branch([(true, then), (false, otherwise)])
+            return
+        asks = VERSION.search(self.text(node.test)) is not None
+        self.guards += asks
+        self.branch([(true, then), (false, otherwise)])
+        self.guards -= asks
 
     def do_For(self, node: cst.For) -> None:
         iterable = self.eval(node.iter)
@@ -447,9 +451,12 @@ class Interpreter(Machine):
         def body(element: Value) -> None:
             self.stmt = stmt
             self.assign(node.target, element)
-            self.loop_body(node.body)
+            self.loop_body(node.body, turns=not known)
 
-        for element in self.elements(iterable, node.iter):
+        elements = self.elements(iterable, node.iter)
+        # The elements of a sequence that is known to its end get a turn each, or are one.
+        known = isinstance(iterable, Seq) and iterable.rest is None and len(iterable.elements()) == len(elements)
+        for element in elements:
             body(element)
             if self.dead:
                 break
@@ -460,16 +467,18 @@ class Interpreter(Machine):
     def do_While(self, node: cst.While) -> None:
         true, _ = self.test(node.test)
         if frozenset() not in true:
-            self.loop_body(node.body)
+            self.loop_body(node.body, turns=True)
 
-    def loop_body(self, node: cst.BaseSuite) -> None:
-        """One turn of a loop; what it narrows or ends holds for the turn only."""
-        before, outer = self.pc, self.loop
+    def loop_body(self, node: cst.BaseSuite, *, turns: bool) -> None:
+        """One turn of a loop; what it narrows or ends holds for the turn only. ``turns``: whether more may follow."""
+        before, start, outer = self.pc, self.order, self.loop
         self.loops += 1
         self.loop = node
         self.suite(node)
         self.loop = outer
         self.loops -= 1
+        if turns and not self.dead and self.pc == before:
+            self.recipe.loops.append(Loop(start, self.order + 1))
         self.pc, self.dead = before, "" if self.dead in ("loop", "return", "raise") else self.dead
 
     def do_With(self, node: cst.With) -> None:

@@ -30,6 +30,7 @@ from lora_lint.recipe.events import (
     Import,
     LabelWrite,
     LibraryCall,
+    Loop,
     ModelLife,
     OptimizerLife,
     Site,
@@ -76,6 +77,7 @@ class Recipe:
     models: list[ModelLife] = field(default_factory=list)
     optimizers: list[OptimizerLife] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     keywords: list[BadKeyword] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
     tokens: list[Tokens] = field(default_factory=list)
@@ -288,7 +290,7 @@ class Machine:
     def site(self, node: cst.CSTNode) -> Site:
         """The place of a node that is being executed now."""
         function = self.frames[-1].function if self.frames else 0
-        return Site(node, self.stmt, self.module.source, self.block, function, tuple(self.calls))
+        return Site(node, self.stmt, self.module.source, self.block, function, tuple(self.calls), bool(self.guards))
 
     def tick(self) -> int:
         """The next point in program order."""

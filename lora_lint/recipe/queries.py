@@ -268,6 +268,11 @@ def frozen(life: ModelLife) -> Iterator[Frozen]:
                 yield Frozen(event, run, case, happens)
 
 
+def inputs_require_grad(life: ModelLife, found: Frozen) -> bool:
+    """Whether the inputs of a frozen model require gradients in its run, so that the backward pass does not fail."""
+    return any(possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
+
+
 def freezes(life: ModelLife, event: Event) -> Condition | None:
     """Under which condition an event leaves nothing trainable, ``None`` where it does not."""
     if event.kind == "adapter_loaded":

@@ -11,7 +11,7 @@ from lora_lint.rule import Context
 from lora_lint.versions import error_text
 
 CAUSES = {
-    "frozen": "every parameter is frozen here, the adapters included",
+    "frozen": "every parameter is frozen here",
     "merged": "the adapters are merged away here, and the base is frozen",
     "disabled": "the adapters are disabled here, and the base is frozen",
     "merged_in_place": "the adapters are merged here: the forward goes around them",
@@ -29,25 +29,18 @@ def check(ctx: Context) -> Iterator[Finding | None]:
             if found.event.kind not in CAUSES or q.learns_elsewhere(ctx.recipe, found.run, life, found.happens):
                 continue
             attached = list(life.all("wrapped", "adapter_loaded", before=found.event.order))
+            if attached and found.event.kind == "frozen":
+                continue  # LL404
             if not attached and any(True for _ in life.all("wrapped", "adapter_loaded", before=found.run.order)):
                 continue  # frozen before the adapters came, as it should be; LL402 and LL403 speak of the adapters
             given = found.run.how == "trainer" or q.is_optimized(life, found.run, found.happens)
             if not attached and not (given and life.kind == "pretrained"):
                 continue
-            silent = any(q.possible(found.happens, e.when) is not None for e in life.all("input_grads", "prepared", before=found.run.order))
-            site = found.event.site
-            if (
-                found.event.kind == "frozen"
-                and len(site.calls) > len(found.run.site.calls)
-                and attached
-                and attached[-1].site.function != site.function
-            ):
-                site = site.calls[-1]  # a helper is right for one model and wrong for another: the call is what counts
             yield ctx.finding(
-                site,
+                found.event.site,
                 f"Nothing is left to train: {CAUSES[found.event.kind]}",
                 case=found.case,
-                failure=None if silent else error_text("backward-without-grad"),
+                failure=None if q.inputs_require_grad(life, found) else error_text("backward-without-grad"),
                 flow=_flow(found, attached),
                 advice="freeze before the adapters are attached, and leave them trainable",
             )

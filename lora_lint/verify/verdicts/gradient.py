@@ -141,3 +141,9 @@ def _differs(check: Gradcheck) -> str:
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2g}"
+
+
+@verdict_on("LL107")
+def _evaluation_mode(look: Look) -> Answer:
+    """Nothing: the top module's mode is seen and not that of the modules inside, and one step sees no second turn."""
+    return Answer(Verdict.NOT_REACHED, "one training step does not tell in which mode the inner modules of later turns are")

@@ -32,7 +32,7 @@ def _optimizer(look: Look) -> Answer:
     return look.unreached("the optimizer of this finding")
 
 
-@verdict_on("LL502")
+@verdict_on("LL404", "LL502")
 def _nothing_trains(look: Look) -> Answer:
     """Whether any parameter requires grad, and is part of what the loss depends on."""
     model, gradients, forward = look.model, look.gradients, look.forward

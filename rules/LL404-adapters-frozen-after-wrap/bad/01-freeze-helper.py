@@ -19,7 +19,7 @@ def main():
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     model = AutoModelForCausalLM.from_pretrained(args.model).to("cuda")
     model = get_peft_model(model, LoraConfig(r=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"))
-    freeze(model)  # LL502
+    freeze(model)  # LL404
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     for line in open("train.txt"):

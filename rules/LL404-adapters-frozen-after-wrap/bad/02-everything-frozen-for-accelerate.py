@@ -9,7 +9,7 @@ accelerator = Accelerator()
 tokenizer = AutoTokenizer.from_pretrained("google/flan-t5-small")
 model = AutoModelForSeq2SeqLM.from_pretrained("google/flan-t5-small")
 model = get_peft_model(model, LoraConfig(r=8, target_modules=["q", "v"], task_type="SEQ_2_SEQ_LM"))
-model.requires_grad_(False)  # LL502
+model.requires_grad_(False)  # LL404
 
 
 def collate(lines):
