@@ -272,3 +272,8 @@ def test_a_drawing_of_nothing() -> None:
     made = build(Source.from_bytes(b"x = 1\n", "s.py"))
     assert render_mermaid(made) == "flowchart TB\n"
     assert "No model in sight." in render_html(made)
+
+
+def test_a_global_that_is_bound_nowhere() -> None:
+    text = b"import peft\n\n\ndef show():\n    global root\n    print(root)\n    del root\n\n\nshow()\n"
+    assert build(Source.from_bytes(text, "train.py"), None).models == []

@@ -717,7 +717,7 @@ class Interpreter(Machine):
         slots = self.scope.find(name)
         if name == "__name__" and slots is None:
             return Const("__main__" if self.module.name == "__main__" else self.module.name)
-        if slots is None:
+        if slots is None or name not in slots:  # of a `global` that is bound nowhere yet, or deleted again
             return Ref(f"builtins.{name}") if name in BUILTINS else self.derive(("name", name), name)
         found = slots[name]
         if isinstance(found, Phi) and any(v is ABSENT for _, v in found.options):
