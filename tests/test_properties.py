@@ -271,6 +271,14 @@ def test_an_edit_changes_exactly_what_it_says(source: Source, data: st.DataObjec
     assert ast.dump(ast.parse(after.text)) == ast.dump(Change(kind, name).visit(ast.parse(source.text))), (kind, name)
 
 
+def in_class_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands in the scope of a class: below its statements, but in no function."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield child
+            yield from in_class_scope(child)
+
+
 @quick
 @given(source=programs(), data=st.data())
 def test_an_imported_name_is_bound_where_it_is_used(source: Source, data: st.DataObject) -> None:
@@ -289,7 +297,7 @@ def test_an_imported_name_is_bound_where_it_is_used(source: Source, data: st.Dat
     root, _, rest = text.partition(".")
     assert ".".join(filter(None, (bound[root], rest))) == f"m.{name}"
     tree = ast.parse(after.text)
-    attributes = {id(n) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for s in c.body if isinstance(s, ast.Assign) for n in ast.walk(s)}
+    attributes = {id(n) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for n in in_class_scope(c)}
     stored = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in attributes]
     assert root not in {n.id for n in stored}
     # Once imported, it is there: asking again changes nothing.
